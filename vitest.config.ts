@@ -113,7 +113,7 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     ...NATIVE,
     projects: [
-      project('unit', ['src/**/*.test.ts', 'actors/**/*.test.ts', 'test/*.test.ts', 'test/support/**/*.test.ts'], {
+      project('unit', ['src/**/*.test.ts', 'actors/**/*.test.ts', 'sandbox/**/*.test.ts', 'test/*.test.ts', 'test/support/**/*.test.ts'], {
         ...COMPUTING,
         ...IN_ONE_PROCESS,
         exclude: [...EXCLUDED, ...ALONE],

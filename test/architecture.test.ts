@@ -43,6 +43,7 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
   fetch: { core: 'any' },
   content: { core: 'any' },
   platforms: { core: 'any', fetch: 'any' },
+  sandbox: { core: 'any', platforms: 'any' },
   // What a domain declares, and types of what it is composed from.
   'src/domain.ts': { core: 'type', 'src/foundation.ts': 'type' },
   'src/foundation.ts': {
@@ -92,6 +93,7 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
     domain: 'any',
     actors: 'any',
     media: 'any',
+    sandbox: 'any',
   },
   main: { server: 'any' },
 }
@@ -121,9 +123,9 @@ interface Import {
   readonly typeOnly: boolean
 }
 
-const sources = globSync(['src/**/*.{ts,mjs}', 'actors/**/*.ts', 'media/**/*.ts'], { cwd: ROOT })
+const sources = globSync(['src/**/*.{ts,mjs}', 'actors/**/*.ts', 'media/**/*.ts', 'sandbox/**/*.ts'], { cwd: ROOT })
   .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => !/(\.test|\/fixtures)\.ts$|\/testing\//.test(path))
+  .filter((path) => !/\.test\.ts$|\/testing\//.test(path))
   .sort((a, b) => a.localeCompare(b))
 
 const texts = new Map(sources.map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]))
@@ -178,10 +180,6 @@ test('imports name existing files with their extension', () => {
   }
 })
 
-test('only tests load the fixtures of domains', () => {
-  expect(local.filter(({ to }) => to.endsWith('/fixtures.ts')).map(({ from }) => from)).toEqual([])
-})
-
 test('only src/http imports uWebSockets.js', () => {
   const users = imports.filter(({ to }) => to === 'uWebSockets.js')
   expect(
@@ -217,12 +215,11 @@ test('only the configuration and the command line read the environment', () => {
 
 test('only src/fetch fetches URLs that users enter', () => {
   const fetchers = sources.filter((path) => /(?<![.#\w])fetch\(/.test(withoutComments(path)))
-  // The client and the stand-in script of Stripe run in browsers; sign-in fetches only from configured issuers.
+  // The client runs in browsers as well; sign-in fetches only from configured issuers.
   const others = [
     'src/sdk/client.ts',
     'src/sdk/client-transfer.ts',
     'src/domains/identity/auth/providers/provider-http.ts',
-    'src/domains/money/payments/gateways/stripe/fake/browser.ts',
   ]
   expect(fetchers.filter((path) => path.startsWith('src/') && !others.includes(path))).toEqual([])
   const requesters = imports
@@ -231,8 +228,6 @@ test('only src/fetch fetches URLs that users enter', () => {
   const servers = [
     'src/fetch/guarded-fetch.ts',
     'src/fetch/outgoing.ts',
-    'src/platforms/sandbox/server.ts',
-    'src/domains/money/payments/gateways/stripe/fake/server.ts',
     'src/http/admin-server.ts',
     'src/http/error-page.ts',
   ]

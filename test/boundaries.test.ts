@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 const sources = globSync('src/**/*.ts', { cwd: ROOT })
   .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => !/(\.test|\/fixtures)\.ts$/.test(path) && !path.startsWith('src/db/migrations/'))
+  .filter((path) => !path.endsWith('.test.ts') && !path.startsWith('src/db/migrations/'))
   .toSorted((a, b) => a.localeCompare(b))
 const texts = new Map(sources.map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]))
 

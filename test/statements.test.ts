@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 const texts = globSync('src/**/*.ts', { cwd: ROOT })
   .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => !/(\.test|\/fixtures|\/fake[^/]*)\.ts$/.test(path) && !path.startsWith('src/db/migrations/'))
+  .filter((path) => !path.endsWith('.test.ts') && !path.startsWith('src/db/migrations/'))
   .toSorted((a, b) => a.localeCompare(b))
   .map((path) => ({ path, code: withoutComments(readFileSync(`${ROOT}/${path}`, 'utf8')) }))
 

@@ -68,6 +68,14 @@ function serversOf(servers: Readonly<Record<string, PlatformServer>>, values: Re
   )
 }
 
+/** The settings that must not be set while the sandbox is on: they would mix a real platform with a fake. */
+export function sandboxConflicts(isSet: (name: string) => boolean): string[] {
+  return PLATFORMS.flatMap(({ key, servers = {} }) => [
+    ...['CLIENT_ID', 'CLIENT_SECRET', 'API_URL', 'AUTH_URL'].map((part) => `${key.toUpperCase()}_${part}`),
+    ...Object.values(servers).map(({ setting }) => setting),
+  ]).filter(isSet)
+}
+
 /** Settings of the sandbox and of the platforms' limits: rows of `SETTINGS` in config.ts. */
 export const sandboxSettings = {
   SANDBOX: {

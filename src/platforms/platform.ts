@@ -7,7 +7,6 @@ import type { Publishing } from './publishing.ts'
 import type { Limits } from './rules/limits.ts'
 import type { Confidence, Rule } from './rules/rule.ts'
 import type { TextPart } from './rules/split.ts'
-import type { FakeFactory } from './sandbox/fake.ts'
 
 /** The app that the operator has registered at a platform, and where the platform is. */
 export interface PlatformSettings {
@@ -301,8 +300,6 @@ export interface Platform {
   readonly defaults: Pick<PlatformSettings, 'apiUrl' | 'authUrl'>
   /** Further servers, by the name in `PlatformSettings.servers`. */
   readonly servers?: Readonly<Record<string, PlatformServer>>
-  /** Loads the fake for the sandbox and the tests. Platforms with a real peer have none. */
-  readonly fake?: () => Promise<FakeFactory>
   readonly oauth?: OAuthSupport
   readonly credentials?: CredentialSupport
   /** Public JSON documents that describe this server to the platform, by the path at which it serves them. */

@@ -1,6 +1,5 @@
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { listenError, type ListenSettings } from '../../media/listen.ts'
+import type { ListenSettings } from '../../media/listen.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
 import type { Logger } from '../core/log.ts'
@@ -29,9 +28,9 @@ import { Sweeper } from '../domains/live/media-link/index.ts'
 import { checkOutside } from './start-checks.ts'
 import { openMailer } from './mailer.ts'
 import { describeStorage, openStorage } from '../storage/compose.ts'
+import { explainListening } from './explain-listening.ts'
 import { Undo } from './undo.ts'
-import { PLATFORMS } from '../platforms/registry.ts'
-import { startSandbox } from '../platforms/sandbox/sandbox.ts'
+import { withSandbox } from './node-sandbox.ts'
 import { VERSION } from '../config/version.ts'
 
 /** A running node of Crier. */
@@ -85,7 +84,7 @@ export async function startNode(config: Config, log: Logger, overrides: NodeOver
 async function start(given: Config, log: Logger, undo: Undo, overrides: NodeOverrides): Promise<Node> {
   const facts: [string, string][] = []
   const clock = overrides.clock ?? systemClock
-  const config = await withSandbox(given, clock, undo, facts)
+  const config = await withSandbox(given, { clock, facts, log, undo })
   const directory = await openDataDirectory(config.DATA_DIR)
   undo.add('data folder', () => directory.close())
   const stores = { config, directory, log, undo, facts }
@@ -162,21 +161,6 @@ async function start(given: Config, log: Logger, undo: Undo, overrides: NodeOver
       await undo.all()
     },
   }
-}
-
-/** The configuration with the sandbox in place of the social platforms, if it is on. */
-async function withSandbox(config: Config, clock: Clock, undo: Undo, facts: [string, string][]): Promise<Config> {
-  if (!config.SANDBOX) return config
-  const starting = startSandbox({
-    clock,
-    host: '127.0.0.1',
-    port: config.SANDBOX_PORT,
-    folder: join(config.DATA_DIR, 'sandbox'),
-  })
-  const sandbox = await explainListening(starting, SANDBOX, '127.0.0.1', config.SANDBOX_PORT)
-  undo.add('sandbox', () => sandbox.close())
-  facts.push(['Sandbox', 'on: accounts and posts of its platforms are not real'])
-  return { ...config, PLATFORMS: { ...config.PLATFORMS, ...sandbox.settings } }
 }
 
 /** Readiness with the details of all probes, for operators. */
@@ -258,22 +242,3 @@ async function listen(server: HttpServer, gateway: Gateway, config: Config, undo
 const HTTP: ListenSettings = { port: 'PORT', host: 'HOST' }
 const ADMIN: ListenSettings = { port: 'ADMIN_PORT', host: 'ADMIN_HOST' }
 const CLUSTER: ListenSettings = { port: 'CLUSTER_PORT', host: 'CLUSTER_HOST' }
-
-/** Each platform has a port, from the first one on. */
-const SANDBOX: ListenSettings = { port: 'SANDBOX_PORT', count: PLATFORMS.length }
-
-/** Waits for a listener. If the address cannot be bound, the error names the settings. */
-async function explainListening<T>(
-  listening: Promise<T>,
-  settings: ListenSettings,
-  host: string,
-  port: number,
-): Promise<T> {
-  try {
-    return await listening
-  } catch (error) {
-    // The port that could not be bound is not always the one of the setting: the sandbox uses several.
-    const { port: taken = port } = error as { port?: number }
-    throw listenError(error, { host, port: taken, settings })
-  }
-}

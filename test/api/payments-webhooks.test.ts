@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MINUTE } from '../../src/core/clock.ts'
-import type { StripeEvent } from '../../src/domains/money/payments/gateways/stripe/fake/state.ts'
+import type { StripeEvent } from '../../sandbox/stripe/state.ts'
 import { startShop, type Shop } from '../support/payments.ts'
 
 /** Webhooks at our endpoint that change nothing, and what administrators see of them. */

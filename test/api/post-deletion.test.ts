@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DAY, HOUR } from '../../src/core/clock.ts'
-import type { Fault } from '../../src/platforms/sandbox/faults.ts'
+import type { Fault } from '../../sandbox/faults.ts'
 import { PostWorld } from '../support/post-world.ts'
 import { addFault } from '../support/sandbox-faults.ts'
 import { seedUser, seedWorkspace } from '../support/seed.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MINUTE } from '../../src/core/clock.ts'
 import type { PostData } from '../../src/domains/publishing/posts/schemas.ts'
-import type { Fault } from '../../src/platforms/sandbox/faults.ts'
+import type { Fault } from '../../sandbox/faults.ts'
 import { PostWorld } from '../support/post-world.ts'
 import { addFault } from '../support/sandbox-faults.ts'
 import { waitFor } from '../support/wait.ts'

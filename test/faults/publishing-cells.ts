@@ -7,7 +7,7 @@ import type { PostMedia } from '../../src/platforms/content.ts'
 import type { PublishPart } from '../../src/platforms/publishing.ts'
 import { PLATFORMS } from '../../src/platforms/registry.ts'
 import { effectiveLimits, numberOf } from '../../src/platforms/rules/limits.ts'
-import type { Fault } from '../../src/platforms/sandbox/faults.ts'
+import type { Fault } from '../../sandbox/faults.ts'
 import type { Incident, Point, PublicationStage } from '../support/publication.ts'
 
 /** Each step of a publication × each fault: one cell of the matrix of `publishing-matrix.test.ts`. */

@@ -107,7 +107,7 @@ test('backs up and restores an embedded installation, upgrades it and rolls back
 /** Builds this version with one more migration. @returns its main file */
 async function newerBuild(): Promise<string> {
   const build = join(folder, 'newer')
-  for (const name of ['package.json', 'src', 'actors', 'media', 'docs']) {
+  for (const name of ['package.json', 'src', 'actors', 'media', 'sandbox', 'docs']) {
     await cp(join(ROOT, name), join(build, name), { recursive: true })
   }
   await symlink(join(ROOT, 'node_modules'), join(build, 'node_modules'))

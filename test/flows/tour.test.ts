@@ -27,7 +27,7 @@ let ports: ReadonlyMap<string, number>
 /** A checkout of this run's own, so that `./data` and other files of the tour do not mix with those of other runs. */
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'crier-tour-'))
-  for (const name of ['package.json', 'src', 'actors', 'media', 'docs']) {
+  for (const name of ['package.json', 'src', 'actors', 'media', 'sandbox', 'docs']) {
     await cp(join(ROOT, name), join(folder, name), { recursive: true })
   }
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))

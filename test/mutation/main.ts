@@ -42,7 +42,7 @@ const prefixes = values.files.split(',')
 const mutated = files.filter(
   (file) =>
     file.endsWith('.ts') &&
-    !/(\.test|\/fixtures)\.ts$/.test(file) &&
+    !file.endsWith('.test.ts') &&
     folderOf(file) !== '' &&
     !file.startsWith('actors/simulation/'),
 )

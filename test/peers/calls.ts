@@ -1,7 +1,7 @@
 import { PlatformError } from '../../src/platforms/error-kinds.ts'
 import type { PublishContext, PublishPart, RemotePost } from '../../src/platforms/publishing.ts'
 import { effectiveLimits, listOf, numberOf } from '../../src/platforms/rules/limits.ts'
-import { generatedFile } from '../../src/platforms/sandbox/media-facts.ts'
+import { generatedFile } from '../../sandbox/media-facts.ts'
 import { type FakePlatform, partOf } from '../support/fake-platform.ts'
 
 /** Options that a platform requires. */

@@ -10,7 +10,8 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Credential } from '../../src/platforms/platform.ts'
 import { findPlatform } from '../../src/platforms/registry.ts'
-import { serveFake } from '../../src/platforms/sandbox/server.ts'
+import { fakeOf } from '../../sandbox/fakes.ts'
+import { serveFake } from '../../sandbox/server.ts'
 import { installedPeer, installedPython, peerProgram } from '../support/peers.ts'
 
 interface Run {
@@ -55,8 +56,8 @@ const RUNS: readonly Run[] = [
 
 async function succeeds({ client, command, platform: key }: Run): Promise<boolean> {
   const platform = findPlatform(key)
-  if (platform?.fake === undefined) throw new Error(`${key} has no fake`)
-  const running = await serveFake({ platform, create: await platform.fake() })
+  if (platform === undefined) throw new Error(`there is no platform ${key}`)
+  const running = await serveFake({ platform, create: await fakeOf(key) })
   try {
     const { args, cwd, program } = command(running.url, running.fake.newAccount())
     const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'inherit'] })

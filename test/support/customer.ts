@@ -1,5 +1,5 @@
 import { ManualClock } from '../../src/core/clock.ts'
-import { FakeStripe } from '../../src/domains/money/payments/gateways/stripe/fake/server.ts'
+import { FakeStripe } from '../../sandbox/stripe/server.ts'
 import { jobs } from '../../src/registry/jobs.ts'
 import { startApp, type App, type AppOptions } from './app.ts'
 import { World } from './world.ts'

@@ -4,7 +4,7 @@ import { kindFor } from '../../src/platforms/rules/check-media.ts'
 import { countText } from '../../src/platforms/rules/counting.ts'
 import { listOf, numberOf, type Limits } from '../../src/platforms/rules/limits.ts'
 import type { RuleId } from '../../src/platforms/rules/rule.ts'
-import { generatedFile } from '../../src/platforms/sandbox/media-facts.ts'
+import { generatedFile } from '../../sandbox/media-facts.ts'
 import type { FakePlatform } from './fake-platform.ts'
 
 /** A file that does not exist yet. */

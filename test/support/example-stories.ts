@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { announceMedia } from '../../src/domains/live/media-nodes/fixtures.ts'
+import { announceMedia } from '../fixtures/live/media-nodes.ts'
 import { fixtures, lists, rows } from './fixtures.ts'
 import { newName, type Prepared, type Stage } from './stage.ts'
 import { startGitHub, type FakeGitHub } from './github.ts'

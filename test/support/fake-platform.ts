@@ -20,11 +20,12 @@ import type {
   PublishState,
   RemotePost,
 } from '../../src/platforms/publishing.ts'
-import type { Fake } from '../../src/platforms/sandbox/fake.ts'
-import { sandboxSettings } from '../../src/platforms/sandbox/sandbox.ts'
-import { mediaFacts } from '../../src/platforms/sandbox/media-facts.ts'
-import { Faults } from '../../src/platforms/sandbox/faults.ts'
-import { fakeRequest, serveFake, type RunningFake } from '../../src/platforms/sandbox/server.ts'
+import type { Fake } from '../../sandbox/fake.ts'
+import { fakeOf } from '../../sandbox/fakes.ts'
+import { sandboxSettings } from '../../sandbox/sandbox.ts'
+import { mediaFacts } from '../../sandbox/media-facts.ts'
+import { Faults } from '../../sandbox/faults.ts'
+import { fakeRequest, serveFake, type RunningFake } from '../../sandbox/server.ts'
 
 const REDIRECT_URI = 'http://127.0.0.1/api/social-accounts/oauth/test/callback'
 /** More steps than any platform needs. */
@@ -70,8 +71,7 @@ export class FakePlatform {
   }
 
   static async start(platform: Platform, clock = new ManualClock(Date.UTC(2026, 10, 22, 12))): Promise<FakePlatform> {
-    if (platform.fake === undefined) throw new Error(`${platform.title} has no fake`)
-    const running = await serveFake({ platform, create: await platform.fake(), clock })
+    const running = await serveFake({ platform, create: await fakeOf(platform.key), clock })
     return new FakePlatform(platform, running, clock)
   }
 
@@ -87,8 +87,7 @@ export class FakePlatform {
 
   /** The same without a server: requests reach the fake as function calls, for tests that make thousands of them. */
   static async direct(platform: Platform, clock = new ManualClock(Date.UTC(2026, 10, 22, 12))): Promise<FakePlatform> {
-    if (platform.fake === undefined) throw new Error(`${platform.title} has no fake`)
-    const fake = (await platform.fake())({ clock, state: undefined })
+    const fake = (await fakeOf(platform.key))({ clock, state: undefined })
     const url = 'http://127.0.0.1:1'
     const running = { url, fake, faults: new Faults(), requests: [], close: () => Promise.resolve() }
     return new FakePlatform(platform, running, clock, new DirectOutgoing(fake))

@@ -1,6 +1,6 @@
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Faults, type Fault } from '../../src/platforms/sandbox/faults.ts'
+import { Faults, type Fault } from '../../sandbox/faults.ts'
 
 /** A proxy in front of a real platform that produces the faults of the sandbox. */
 export interface FaultProxy {

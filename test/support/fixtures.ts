@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Fixture, List, Rows } from './stage.ts'
 
-/** Collects the `fixtures.ts` of every domain. What they share is in `stage.ts`. */
+/** Collects `test/fixtures`, one file for each domain. What they share is in `stage.ts`. */
 
 interface Collected {
   readonly rows?: Rows
@@ -11,12 +11,12 @@ interface Collected {
   readonly fixtures?: Readonly<Record<string, Fixture>>
 }
 
-const SOURCES = fileURLToPath(new URL('../../src', import.meta.url))
+const FOLDER = fileURLToPath(new URL('../fixtures', import.meta.url))
 
 const collected = await Promise.all(
-  globSync('**/fixtures.ts', { cwd: SOURCES })
+  globSync('**/*.ts', { cwd: FOLDER })
     .sort()
-    .map(async (path) => (await import(join(SOURCES, path))) as Collected),
+    .map(async (path) => (await import(join(FOLDER, path))) as Collected),
 )
 
 /** By table that operations name with `owner(table)`. */

@@ -64,7 +64,7 @@ export async function stageExample(
 async function makeRow(op: NamedOperation, table: string, stage: Stage): Promise<string> {
   const factory = rows[table]
   if (factory === undefined)
-    throw new Error(`${op.name} needs a row of ${table}: add a factory to the fixtures.ts of its domain`)
+    throw new Error(`${op.name} needs a row of ${table}: add a factory to the file of its domain in test/fixtures`)
   return factory(stage)
 }
 

@@ -1,8 +1,8 @@
 import { ManualClock } from '../../src/core/clock.ts'
 import { createLog } from '../../src/core/log.ts'
 import { composePayments } from '../../src/domains/money/payments/compose.ts'
-import { FakeStripe } from '../../src/domains/money/payments/gateways/stripe/fake/server.ts'
-import type { StripeEvent } from '../../src/domains/money/payments/gateways/stripe/fake/state.ts'
+import { FakeStripe } from '../../sandbox/stripe/server.ts'
+import type { StripeEvent } from '../../sandbox/stripe/state.ts'
 import { houseAccount } from '../../src/domains/money/ledger/index.ts'
 import { startApp, type App } from './app.ts'
 import { recordingPurpose } from './recording-purpose.ts'
@@ -84,7 +84,7 @@ export async function startShop(env: Record<string, string> = {}): Promise<Shop>
       return { sum: Number(total?.sum), held }
     },
     stop: async () => {
-      await composed.close()
+      composed.close()
       await app.stop()
       await stripe.close()
     },

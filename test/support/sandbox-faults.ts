@@ -1,4 +1,4 @@
-import type { Fault } from '../../src/platforms/sandbox/faults.ts'
+import type { Fault } from '../../sandbox/faults.ts'
 import type { App } from './app.ts'
 
 /** Has the sandbox of a platform produce a fault. */

@@ -18,7 +18,6 @@ export const bluesky = platform({
   title: TITLE,
   defaults: { apiUrl: 'https://bsky.social', authUrl: 'https://bsky.social' },
   servers,
-  fake: async () => (await import('./fake.ts')).blueskyFake,
   credentials: {
     fields: Fields,
     help: 'Create an app password in Bluesky under Settings, Privacy and security, App passwords.',

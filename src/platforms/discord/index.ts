@@ -13,7 +13,6 @@ export const discord = platform({
   key: 'discord',
   title: TITLE,
   defaults: { apiUrl: 'https://discord.com/api/v10', authUrl: 'https://discord.com' },
-  fake: async () => (await import('./fake.ts')).discordFake,
   credentials: {
     fields: Fields,
     help: 'Either enter the address of a webhook (channel settings, Integrations), or create a bot at https://discord.com/developers/applications, add it to your server with the permissions View Channel, Send Messages, Attach Files and Read Message History, and enter its token and the id of the channel.',

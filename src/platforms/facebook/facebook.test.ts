@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FakePlatform, partOf } from '../../../test/support/fake-platform.ts'
 import type { PublishContext } from '../publishing.ts'
-import type { State } from './fake-state.ts'
+import type { State } from '../../../sandbox/facebook/state.ts'
 import { facebook } from './index.ts'
 
 let peer: FakePlatform

@@ -21,7 +21,6 @@ export const facebook = platform({
     hint: 'Create an app with Facebook Login, enter the callback under “Valid OAuth Redirect URIs”, and request the permissions of pages in the app review.',
   },
   defaults: { apiUrl: 'https://graph.facebook.com', authUrl: 'https://www.facebook.com' },
-  fake: async () => (await import('./fake.ts')).facebookFake,
   oauth,
   options,
   publishing,

@@ -19,7 +19,6 @@ export const instagram = platform({
     hint: 'Create an app, add “API setup with Instagram login”, use its Instagram app id and secret, and enter the callback under “Business login settings”.',
   },
   defaults: { apiUrl: 'https://graph.instagram.com', authUrl: 'https://www.instagram.com' },
-  fake: async () => (await import('./fake.ts')).instagramFake,
   oauth,
   options,
   publishing,

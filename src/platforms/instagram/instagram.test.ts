@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FakePlatform, partOf } from '../../../test/support/fake-platform.ts'
 import type { ContainerState } from '../meta/containers.ts'
 import type { PublishContext, PublishPart, StepResult } from '../publishing.ts'
-import type { State } from './fake-state.ts'
+import type { State } from '../../../sandbox/instagram/state.ts'
 import { instagram } from './index.ts'
 
 let peer: FakePlatform

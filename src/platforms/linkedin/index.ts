@@ -17,7 +17,6 @@ export const linkedin = platform({
     hint: 'add the products “Sign In with LinkedIn using OpenID Connect”, “Share on LinkedIn” and “Advertising API” (for organizations), and the redirect URL <PUBLIC_URL>/api/social-accounts/oauth/linkedin/callback',
   },
   defaults: { apiUrl: 'https://api.linkedin.com', authUrl: 'https://www.linkedin.com' },
-  fake: async () => (await import('./fake.ts')).linkedinFake,
   oauth,
   options,
   publishing,

@@ -14,7 +14,6 @@ export const mastodon = platform({
   key: 'mastodon',
   title: 'Mastodon',
   defaults: { apiUrl: 'https://mastodon.social', authUrl: 'https://mastodon.social' },
-  fake: async () => (await import('./fake.ts')).mastodonFake,
   oauth,
   options,
   publishing,

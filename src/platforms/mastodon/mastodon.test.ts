@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FakePlatform, partOf } from '../../../test/support/fake-platform.ts'
 import { PlatformError } from '../error-kinds.ts'
 import type { PublishContext, PublishState } from '../publishing.ts'
-import type { Fault } from '../sandbox/faults.ts'
+import type { Fault } from '../../../sandbox/faults.ts'
 import { mastodon } from './index.ts'
 
 let peer: FakePlatform

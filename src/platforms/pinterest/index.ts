@@ -16,7 +16,6 @@ export const pinterest = platform({
     hint: 'add the redirect URI <PUBLIC_URL>/api/social-accounts/oauth/pinterest/callback. With trial access, set PINTEREST_API_URL to https://api-sandbox.pinterest.com: only standard access can publish',
   },
   defaults: { apiUrl: 'https://api.pinterest.com', authUrl: 'https://www.pinterest.com' },
-  fake: async () => (await import('./fake.ts')).pinterestFake,
   oauth,
   options,
   publishing,

@@ -16,7 +16,6 @@ export const reddit = platform({
     hint: 'Create an app of the type “web app” with the redirect URI <PUBLIC_URL>/api/social-accounts/oauth/reddit/callback. Since 2025-11 Reddit must approve new apps (Responsible Builder Policy).',
   },
   defaults: { apiUrl: 'https://oauth.reddit.com', authUrl: 'https://www.reddit.com' },
-  fake: async () => (await import('./fake.ts')).redditFake,
   oauth,
   options,
   publishing,

@@ -13,7 +13,6 @@ export const telegram = platform({
   key: 'telegram',
   title: TITLE,
   defaults: { apiUrl: 'https://api.telegram.org', authUrl: 'https://t.me' },
-  fake: async () => (await import('./fake.ts')).telegramFake,
   credentials: {
     fields: Fields,
     help: 'Create a bot with @BotFather, add it to the channel as an administrator that may post, and enter its token.',

@@ -18,7 +18,6 @@ export const threads = platform({
     hint: 'Create an app with the use case “Access the Threads API”, use its Threads app id and secret, and enter the callback under “Redirect callback URLs”.',
   },
   defaults: { apiUrl: 'https://graph.threads.net', authUrl: 'https://threads.net' },
-  fake: async () => (await import('./fake.ts')).threadsFake,
   oauth,
   options,
   publishing,

@@ -18,7 +18,6 @@ export const tiktok = platform({
     hint: 'add Login Kit with the redirect URI <PUBLIC_URL>/api/social-accounts/oauth/tiktok/callback, and the Content Posting API with Direct Post and Upload; verify the domain of PUBLIC_URL for photos',
   },
   defaults: { apiUrl: 'https://open.tiktokapis.com', authUrl: 'https://www.tiktok.com' },
-  fake: async () => (await import('./fake.ts')).tiktokFake,
   oauth,
   options,
   publishing,

@@ -15,7 +15,6 @@ export const wordpress = platform({
   title: TITLE,
   // Every site has its own address. The operator can name one for users who enter none.
   defaults: { apiUrl: '', authUrl: '' },
-  fake: async () => (await import('./fake.ts')).wordpressFake,
   credentials: {
     fields: Fields,
     help: 'Sign in to your site and create an application password under Users, Profile, Application Passwords. The site needs https.',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FakePlatform, partOf } from '../../../test/support/fake-platform.ts'
 import { wordpressSuite, type WordPressSide } from '../../../test/support/wordpress-suite.ts'
-import type { SiteState } from './fake-state.ts'
+import type { SiteState } from '../../../sandbox/wordpress/state.ts'
 import { wordpress } from './index.ts'
 
 wordpressSuite('the fake', startFake)

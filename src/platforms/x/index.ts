@@ -19,7 +19,6 @@ export const x = platform({
     hint: 'Create an app with OAuth 2.0 as a confidential client (“Web App”), and add the redirect URI <PUBLIC_URL>/api/social-accounts/oauth/x/callback. X charges the app for each post.',
   },
   defaults: { apiUrl: 'https://api.x.com', authUrl: 'https://x.com' },
-  fake: async () => (await import('./fake.ts')).xFake,
   oauth,
   options,
   publishing,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { FakePlatform, partOf } from '../../../test/support/fake-platform.ts'
 import type { PublishContext, PublishState } from '../publishing.ts'
-import { generatedFile } from '../sandbox/media-facts.ts'
+import { generatedFile } from '../../../sandbox/media-facts.ts'
 import { x } from './index.ts'
 import { publishing } from './publishing.ts'
 

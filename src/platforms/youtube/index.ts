@@ -18,7 +18,6 @@ export const youtube = platform({
     hint: 'enable the YouTube Data API v3, create an OAuth client of the type “Web application” with the redirect URI <PUBLIC_URL>/api/social-accounts/oauth/youtube/callback, and publish the consent screen: in testing, access ends after 7 days',
   },
   defaults: { apiUrl: 'https://www.googleapis.com', authUrl: 'https://accounts.google.com' },
-  fake: async () => (await import('./fake.ts')).youtubeFake,
   oauth,
   options,
   publishing,

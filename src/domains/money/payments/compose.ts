@@ -7,7 +7,6 @@ import { GatewayEvents } from './gateway-events.ts'
 import { coinGateways, tokenGateways } from './gateways/crypto/compose.ts'
 import { Gateways } from './gateways/directory.ts'
 import { ManualGateway } from './gateways/manual.ts'
-import { FakeStripe } from './gateways/stripe/fake/server.ts'
 import type { StripeSettings } from './gateways/stripe/gateway.ts'
 import { Intents } from './intents.ts'
 import { PaymentMethods } from './methods.ts'
@@ -45,7 +44,6 @@ export function composePayments(
   const charges = new Charges({ database, clock, gateways, intents, methods, settlement, steps })
   const refunds = new Refunds({ database, clock, gateways, settlement, steps })
   const events = new GatewayEvents({ database, clock }, gateways, charges, methods, steps)
-  const sandbox: { stripe?: FakeStripe } = {}
   return {
     services: {
       payments: {
@@ -57,7 +55,6 @@ export function composePayments(
         purposes,
         reconciliation: new Reconciliation({ database, clock, log, gateways, settlement, events }),
         refunds,
-        sandbox,
         steps,
         sweeper: new PaymentSweeper({ database, clock, log, gateways, charges, events, refunds, settlement }),
         transactions: new Transactions(database),
@@ -66,20 +63,16 @@ export function composePayments(
     start: async () => {
       for (const gateway of await gatewaysOf(config, outgoing, clock)) gateways.add(gateway)
       for (const gateway of await tokenGateways(config, outgoing, clock, database)) gateways.add(gateway)
-      if (!config.SANDBOX || gateways.all().length > 0) return
-      const fake = await FakeStripe.start({ clock })
-      const { publicKey, scriptUrl, secretKey, url: apiUrl, webhookSecret } = fake
-      const settings = { secretKey, publicKey, webhookSecret, apiUrl, scriptUrl }
-      gateways.add(await stripeGateway(settings, outgoing, clock))
-      gateways.add(new ManualGateway('The bank of the sandbox', config.BANK_TRANSFER_CURRENCIES, clock))
-      sandbox.stripe = fake
-      log.info({ url: apiUrl }, 'payments go to a sandbox')
     },
-    close: async () => {
-      outgoing.close()
-      await sandbox.stripe?.close()
-    },
+    close: () => outgoing.close(),
   }
+}
+
+/** Whether the operator has configured a way to pay. */
+export function takesPayments(config: Foundation['config']): boolean {
+  const { BANK_TRANSFER_INSTRUCTIONS, CRYPTO_NODE_URL, EVM_RPC_URL } = config
+  const others = [BANK_TRANSFER_INSTRUCTIONS, CRYPTO_NODE_URL, EVM_RPC_URL]
+  return stripeSettings(config) !== undefined || others.some((setting) => setting !== undefined)
 }
 
 /** The settings of Stripe, if it is configured. */

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../../../../core/clock.ts'
 import { uuidv7 } from '../../../../../core/id.ts'
 import { Outgoing } from '../../../../../fetch/outgoing.ts'
-import { readForm, type FormValue } from './fake/form.ts'
-import { FakeStripe } from './fake/server.ts'
+import { readForm, type FormValue } from '../../../../../../sandbox/stripe/form.ts'
+import { FakeStripe } from '../../../../../../sandbox/stripe/server.ts'
 import { StripeGateway } from './gateway.ts'
 
 /**
