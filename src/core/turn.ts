@@ -1,4 +1,3 @@
-import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Caller } from './caller.ts'
 import type { Audience, EventData, EventType } from './event.ts'
 import type { JobDeclaration, JobOptions } from './job.ts'
@@ -35,15 +34,10 @@ export interface Turn {
   readonly caller?: Pick<Caller, 'userId' | 'via'> | undefined
   /** SQL inside the transaction. Rows buffered by `insert` are written before it runs. */
   readonly sql: Sql
-  /** The unit of work inside the transaction, flushed when the turn ends. */
-  readonly em: EntityManager
   /**
-   * Adds a row at the end of the batch: rows of several turns for one table are written with one statement. Keys are
-   * column names; objects and arrays are written as JSON. If a constraint fails, the batch runs again turn by turn, so
-   * that only this turn fails.
+   * Adds a row at the end of the batch: rows of several turns for one table are written with one statement. Objects and
+   * arrays are written as JSON. If a constraint fails, the batch runs again turn by turn, so that only this turn fails.
    */
-  insert(table: string, row: Readonly<Record<string, unknown>>): void
-  /** The same for a declared table, with property names. */
   insert<N extends object>(table: InsertTarget<N>, row: N): void
   /**
    * A value that this actor's turns keep between transactions: a copy of rows that only turns write, so that a turn

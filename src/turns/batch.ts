@@ -1,11 +1,9 @@
-import type { EntityManager } from '@mikro-orm/postgresql'
 import type { PoolClient } from 'pg'
 import type { WorkspaceEvent } from '../core/event.ts'
 import type { Sql, SqlValue } from '../core/sql.ts'
 import type { RowToInsert } from '../core/turn.ts'
 import type { Statement } from '../db/commit.ts'
 import type { Database } from '../db/database.ts'
-import { RowShapes } from '../db/row-shape.ts'
 
 type Row = RowToInsert['row']
 
@@ -53,24 +51,6 @@ export class PendingRows {
   }
 }
 
-const NAME = /^[a-z_][a-z0-9_]*$/
-const shapes = new Map<string, RowShapes>()
-
-/** A row by column names for a table that is not declared. */
-export function toInsert(table: string, row: object): RowToInsert {
-  let known = shapes.get(table)
-  if (known === undefined) {
-    known = new RowShapes(checkedName(table), checkedName)
-    shapes.set(table, known)
-  }
-  return known.toInsert(row)
-}
-
-function checkedName(name: string): string {
-  if (!NAME.test(name)) throw new Error(`${name} is not a column or table name`)
-  return name
-}
-
 /**
  * When so many rows wait, they are sent while the next turns of the batch run, so that PostgreSQL does not wait. The
  * number doubles with each time: PostgreSQL starts early, and a large batch still takes few statements.
@@ -94,10 +74,6 @@ export class Batch {
     this.#database = database
     this.#client = client
     this.sql = sql
-  }
-
-  entityManager(): EntityManager {
-    return this.#database.entityManagerOn(this.#client)
   }
 
   /** Sends the rows to insert without waiting for the reply, if there are many. Call between turns. */

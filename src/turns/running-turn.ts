@@ -1,10 +1,9 @@
-import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Static, TSchema } from 'typebox'
 import type { Audience, EventType, WorkspaceEvent } from '../core/event.ts'
 import type { JobDeclaration, JobOptions } from '../core/job.ts'
 import type { InsertTarget, MemoryKey, RowToInsert, Turn } from '../core/turn.ts'
 import type { ActivationMemory } from './actor-memory.ts'
-import { PendingRows, toInsert, TurnSql, type Batch } from './batch.ts'
+import { PendingRows, TurnSql, type Batch } from './batch.ts'
 
 /** Makes the jobs that turns add. */
 export interface JobOutlet {
@@ -41,7 +40,6 @@ export class RunningTurn implements Turn {
   readonly #restorable: (() => () => void)[] = []
   /** For each part that runs, the outer one first: what restores the state that it has found. */
   readonly #parts: (() => void)[][] = []
-  #em: EntityManager | undefined
   #withJobs = false
 
   constructor(options: {
@@ -65,14 +63,8 @@ export class RunningTurn implements Turn {
     this.sql = new TurnSql(options.batch, this.own)
   }
 
-  get em(): EntityManager {
-    this.sql.touched = true
-    this.#em ??= this.#batch.entityManager()
-    return this.#em
-  }
-
-  insert<N extends object>(table: string | InsertTarget<N>, row: N): void {
-    this.own.add(typeof table === 'string' ? toInsert(table, row) : table.toInsert(row))
+  insert<N extends object>(table: InsertTarget<N>, row: N): void {
+    this.own.add(table.toInsert(row))
   }
 
   memory<T>(key: MemoryKey<T>): T {
@@ -84,7 +76,6 @@ export class RunningTurn implements Turn {
   }
 
   async attempt<T>(part: () => Promise<T>, { undo = false }: { readonly undo?: boolean } = {}): Promise<T> {
-    if (this.#em !== undefined) throw new Error('A turn with a unit of work cannot be undone in part')
     // Inserts the rows that wait, so that those that wait later are of this part.
     await this.sql.run('savepoint part')
     this.#parts.push([this.#mark(), ...this.#restorable.map((take) => take())])
@@ -143,11 +134,6 @@ export class RunningTurn implements Turn {
 
   afterCommit(action: () => void | Promise<void>): void {
     this.#after.push(action)
-  }
-
-  /** Writes the changes in the unit of work. */
-  async flush(): Promise<void> {
-    await this.#em?.flush()
   }
 
   /** Adds what the turn has collected to its batch. */

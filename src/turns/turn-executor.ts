@@ -308,7 +308,6 @@ export class TurnExecutor implements ActorHost {
     })
     try {
       const value = await this.#handle(payload, turn)
-      await turn.flush()
       if (payload.kind === 'operation') this.#record(turn, payload, value as Reply)
       turn.succeed()
       return { ok: true, value }

@@ -10,6 +10,7 @@ import { SealedStream } from '../core/sealed-stream.ts'
 import type { Services } from '../core/services.ts'
 import { systemTurn } from '../core/system-turn.ts'
 import { Database } from '../db/database.ts'
+import { RowShapes } from '../db/row-shape.ts'
 import { Announcements } from './announcements.ts'
 import { TurnExecutor } from './turn-executor.ts'
 import { TurnOutcomes } from './turn-outcomes.ts'
@@ -20,7 +21,7 @@ const told = event({ name: 'tests.told', summary: 'A test', scope: 'streams:read
 const write = systemTurn<{ text: string }, { text: string; at: Date }>({
   name: 'write',
   run: async ({ turn, input: { text } }) => {
-    turn.insert('notes', { text })
+    turn.insert(new RowShapes('notes', (column) => column), { text })
     if (text === 'with an event') turn.emit(told, {})
     return { text: `told ${text}`, at: new Date(0) }
   },

@@ -1,3 +1,4 @@
+import { RowShapes } from '../../src/db/row-shape.ts'
 import { PlanLimit, PreconditionFailed, Conflict } from '../../src/core/errors.ts'
 import { requireVersion } from '../../src/core/precondition.ts'
 import type { Caller, Member } from '../../src/core/caller.ts'
@@ -30,6 +31,8 @@ interface ThingRow {
 
 const view = (row: ThingRow) => ({ _id: row.id, name: row.name, version: row.version })
 
+const thingRows = new RowShapes('probe_things', (column) => column)
+
 export const createThing = operation({
   route: 'POST /api/probe/things',
   summary: 'Make a thing',
@@ -55,7 +58,7 @@ export const createThing = operation({
     if ((used?.count ?? 0) >= MOST_THINGS) throw PlanLimit({ details: { limit: 'things', value: MOST_THINGS } })
     if (body.name === 'taken') throw Conflict()
     const row = { id: uuidv7(Date.now()), name: body.name, version: 1 }
-    turn.insert('probe_things', { ...row, workspace_id: body.workspaceId })
+    turn.insert(thingRows, { ...row, workspace_id: body.workspaceId })
     return created('Made', view(row))
   },
 })

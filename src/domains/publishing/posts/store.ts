@@ -10,8 +10,7 @@ import { postUpdated } from './events.ts'
 import type { PostData, PostView } from './schemas.ts'
 import { released } from './text-origin/release.ts'
 import { statusOfPost } from './state.ts'
-import { posts, postTargets, type Post, type PostRow, type TargetRow } from './tables.ts'
-import type { NewRow } from '../../../db/row.ts'
+import { posts, postTargets, type PostRow, type TargetRow } from './tables.ts'
 import { postView, type PostFacts } from './views.ts'
 
 /** A post with its targets, in their order. */
@@ -58,7 +57,7 @@ export function insertPost(turn: Turn, made: LoadedPost, created: EventType<type
   const { post, targets } = made
   const row = rowOf(post, targets)
   reservationsOf(turn).change([], targets)
-  turn.insert(posts, row as NewRow<typeof Post>)
+  turn.insert(posts, row)
   for (const target of targets) turn.insert(postTargets, target)
   turn.emit(created, row.view)
   return row.view
