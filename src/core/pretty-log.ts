@@ -51,9 +51,9 @@ export function prettyLine(line: string): string {
   const { error, level = 30, ms, msg, op, part, status, time = '', ...rest } = parsed
   const [, name, color] = LEVELS.find(([from]) => level >= from) ?? DEBUG
   const request = op === undefined ? undefined : `${op} ${status ?? ''} ${ms ?? ''} ms`
-  const { stack, ...told } = typeof error === 'object' && error !== null ? error : { message: error }
+  const { stack, ...shown } = typeof error === 'object' && error !== null ? error : { message: error }
   const fields = Object.entries(rest).map(([key, value]) => `${key}=${show(value)}`)
-  if (stack === undefined && told.message !== undefined) fields.push(`error=${show(told.message)}`)
+  if (stack === undefined && shown.message !== undefined) fields.push(`error=${show(shown.message)}`)
   const words = [
     styleText('gray', time.slice(11, 23)),
     styleText(color, name),

@@ -75,15 +75,15 @@ const COUNTED_IN_CLUSTER = {
 
 /** A counter whose value is kept elsewhere. */
 function count(metrics: Registry, name: string, help: string, read: () => number): void {
-  let told = 0
+  let reported = 0
   const counter = new Counter({
     name,
     help,
     registers: [],
     collect() {
       const now = read()
-      this.inc(now - told)
-      told = now
+      this.inc(now - reported)
+      reported = now
     },
   })
   metrics.registerMetric(counter)

@@ -156,9 +156,9 @@ describe('sign-in at a real PDS, as a public client on loopback', () => {
     await app.database.run('update social_accounts set refresh_at = null where id = $1', [_id])
     clock.advance(3 * HOUR)
     const from = await versionOf(_id)
-    const { keeper } = app.composition.services.socialAccounts
+    const { refresher } = app.composition.services.socialAccounts
     const row = await rowOf(_id)
-    const all = await Promise.all(Array.from({ length: 50 }, () => keeper.credentialOf(row)))
+    const all = await Promise.all(Array.from({ length: 50 }, () => refresher.credentialOf(row)))
     expect(new Set(all.map(({ session }) => session)).size).toBe(1)
     expect(await versionOf(_id)).toBe(from + 1)
     expect((await refresh(_id)).status).toBe(200)
@@ -203,9 +203,9 @@ async function versionOf(id: string): Promise<number> {
 
 /** The context in which the service calls the platform for an account. */
 async function opened(id: string): Promise<PublishContext> {
-  const { directory, keeper } = app.composition.services.socialAccounts
+  const { directory, refresher } = app.composition.services.socialAccounts
   const row = await rowOf(id)
-  const credential = await keeper.credentialOf(row)
+  const credential = await refresher.credentialOf(row)
   const call = directory.context(directory.require('bluesky'))
   return { ...call, credential, remoteId: row.remoteId, media: mediaOf({}), pages: PLAIN_PAGES }
 }

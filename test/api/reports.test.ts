@@ -75,7 +75,7 @@ test('a report is made by a job that reports its progress', async () => {
 
 test('each click on the same report that is not done gets the same one, and there is a limit', async () => {
   const mine = await workspace('clicks')
-  const { desk } = world.app.composition.services.reports
+  const { files } = world.app.composition.services.reports
   const body = (day: number) => ({ workspaceId: mine.workspaceId, from: `2026-11-${day}`, to: `2026-11-${day}` })
   const ask = (day: number) => mine.send('POST /api/analytics/reports', { body: body(day) })
   // Once their jobs have ended, reports that are put back stay as they are.
@@ -95,7 +95,7 @@ test('each click on the same report that is not done gets the same one, and ther
   const waiting = await mine.send('GET /api/analytics/reports/{id}/file', { path: { id: first.body.data._id } })
   expect(waiting.status).toBe(409)
   world.clock.advance(2 * HOUR)
-  const lost = await desk.lost()
+  const lost = await files.lost()
   expect(lost.filter(({ workspaceId }) => workspaceId === mine.workspaceId)).toHaveLength(10)
   await world.app.database.run('delete from reports where workspace_id = $1', [mine.workspaceId])
 })

@@ -320,9 +320,9 @@ test.each([
   ['telegram', '@BotFather'],
   ['discord', 'delete the webhook'],
 ])('disconnecting says how to end the access of a bot or webhook at %s', async (platform, advice) => {
-  const keeper = await seedUser(app, `${platform}-keeper`, { plan: 'business' })
-  const workspace = await seedWorkspace(app, `Bots of ${platform}`, keeper)
-  const by = { apiKey: keeper.apiKey }
+  const refresher = await seedUser(app, `${platform}-keeper`, { plan: 'business' })
+  const workspace = await seedWorkspace(app, `Bots of ${platform}`, refresher)
+  const by = { apiKey: refresher.apiKey }
   const body = { workspaceId: workspace, platform, sandbox: true }
   const made = await app.send('POST /api/social-accounts', { ...by, body })
   expect(made.status, made.text).toBe(201)

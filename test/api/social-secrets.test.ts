@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import type { TObject } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openAccount } from '../../src/domains/social/accounts/token-keeper.ts'
+import { openAccount } from '../../src/domains/social/accounts/token-refresher.ts'
 import type { PostMedia } from '../../src/platforms/content.ts'
 import { CallRecorder } from '../../src/platforms/http/call-recorder.ts'
 import type { Platform } from '../../src/platforms/platform.ts'
@@ -144,10 +144,13 @@ async function useAll(platform: Platform, id: string): Promise<void> {
 
 /** The functions of the platform in the context of the account: lists, and a post with a file in steps. */
 async function directly(platform: Platform, id: string): Promise<void> {
-  const { directory, keeper } = app.composition.services.socialAccounts
+  const { directory, refresher } = app.composition.services.socialAccounts
   const recorder = new CallRecorder()
   try {
-    const opened = await openAccount(app.database, keeper, directory, id, { onCall: recorder.add, evenIfBroken: true })
+    const opened = await openAccount(app.database, refresher, directory, id, {
+      onCall: recorder.add,
+      evenIfBroken: true,
+    })
     if (opened === undefined) return
     const { context } = opened
     await attempt(() => platform.capabilities?.(context))

@@ -118,10 +118,10 @@ describe('accounts at a real site', () => {
 
   /** The context in which Crier calls the site for an account, and a harness that publishes with it. */
   async function contextOf(id: string): Promise<{ peer: FakePlatform; context: PublishContext }> {
-    const { keeper } = app.composition.services.socialAccounts
+    const { refresher } = app.composition.services.socialAccounts
     const row = await app.composition.services.socialAccounts.accounts.find(app.database, id)
     const peer = FakePlatform.at(wordpress, site.url, new ManualClock(Date.now()))
-    return { peer, context: peer.as(await keeper.credentialOf(row), row.remoteId) }
+    return { peer, context: peer.as(await refresher.credentialOf(row), row.remoteId) }
   }
 
   test('connects with a password, and asks to be connected again when it was revoked', async () => {

@@ -1,5 +1,5 @@
 import type { Sql } from '../../src/core/sql.ts'
-import { openAccount } from '../../src/domains/social/accounts/token-keeper.ts'
+import { openAccount } from '../../src/domains/social/accounts/token-refresher.ts'
 import { PlatformError } from '../../src/platforms/error-kinds.ts'
 import type { Composition } from '../../src/server/compose.ts'
 
@@ -22,9 +22,9 @@ export async function usesOf(
   accountId: string,
   count: number,
 ): Promise<string[]> {
-  const { directory, keeper } = socialAccounts
+  const { directory, refresher } = socialAccounts
   const use = async () => {
-    const opened = await openAccount(sql, keeper, directory, accountId)
+    const opened = await openAccount(sql, refresher, directory, accountId)
     if (opened === undefined) throw new Error(`there is no account ${accountId}`)
     await directory.require(opened.row.platform).platform.profile(opened.context)
   }

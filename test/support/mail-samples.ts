@@ -63,7 +63,7 @@ function mailAbout(texts: Texts, told: readonly (readonly [NotificationType, Cho
   return notificationMail({
     to: 'ada@example.com',
     texts,
-    told: told.map(([type, choices]) => ({
+    notifications: told.map(([type, choices]) => ({
       ...render(texts, { type: type.name, data: dataOf(type, choices), actors: [WRITTEN], people: 3, count: 3 }),
       workspace: WRITTEN,
       link: type.page && { link: `${URL_OF_SERVER}${type.page}`, label: texts.find(`${type.name}.link`) },

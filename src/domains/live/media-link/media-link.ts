@@ -14,10 +14,10 @@ import { Announcer } from './announcer.ts'
 import { exhaustMinutes } from '../streams/index.ts'
 import { MinutesWarnings } from './minutes-warnings.ts'
 import { Observer } from './observer.ts'
-import { PlayoutKeeper } from '../playout/index.ts'
-import { RecordingKeeper, type RecordingSettings } from '../recording/index.ts'
+import { NodePlayouts } from '../playout/index.ts'
+import { NodeRecordings, type RecordingSettings } from '../recording/index.ts'
 import { SessionSampler } from '../session-figures/index.ts'
-import { SlateKeeper } from './slate-keeper.ts'
+import { NodeSlates } from './node-slates.ts'
 import { reasonOf, TallyLog } from '../../../core/tally-log.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { UsageMeter } from './usage-meter.ts'
@@ -81,9 +81,9 @@ export class MediaLink {
   readonly #warnings: MinutesWarnings
   readonly #peaks: ViewerPeaks
   readonly #sampler: SessionSampler
-  readonly #playouts: PlayoutKeeper
-  readonly #recordings: RecordingKeeper
-  readonly #slates: SlateKeeper
+  readonly #playouts: NodePlayouts
+  readonly #recordings: NodeRecordings
+  readonly #slates: NodeSlates
   readonly #announcer: Announcer
   readonly #tally: TallyLog
   readonly #tracked = new Map<string, TrackedStream>()
@@ -102,10 +102,10 @@ export class MediaLink {
     this.#dependencies = dependencies
     this.nodeId = uuidv7(clock.now())
     const refresh = (streamId: string) => this.#refresh(streamId)
-    this.#playouts = new PlayoutKeeper({ ...dependencies, nodeId: this.nodeId, refresh })
+    this.#playouts = new NodePlayouts({ ...dependencies, nodeId: this.nodeId, refresh })
     const tally = (this.#tally = new TallyLog(log))
-    this.#recordings = new RecordingKeeper({ ...dependencies.recording, turns, log, refresh })
-    this.#slates = new SlateKeeper({ ...dependencies, draw: dependencies.drawSlate, refresh })
+    this.#recordings = new NodeRecordings({ ...dependencies.recording, turns, log, refresh })
+    this.#slates = new NodeSlates({ ...dependencies, draw: dependencies.drawSlate, refresh })
     this.#observer = new Observer({ nodeId: this.nodeId, turns, clock, tally })
     this.#admission = new Admission({ ...dependencies, nodeId: this.nodeId, tally })
     this.#peaks = new ViewerPeaks(database)

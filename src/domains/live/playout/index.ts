@@ -1,4 +1,4 @@
 /** What other domains and the composition use of playout. */
 
 export { desiredPlayout, type DesiredStateWithPlayout } from './desired-playout.ts'
-export { PlayoutKeeper } from './playout-keeper.ts'
+export { NodePlayouts } from './node-playouts.ts'

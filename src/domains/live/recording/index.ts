@@ -1,3 +1,3 @@
 /** What other domains and the composition use of recording. */
 
-export { RecordingKeeper, type RecordingSettings } from './recording-keeper.ts'
+export { NodeRecordings, type RecordingSettings } from './node-recordings.ts'

@@ -84,10 +84,10 @@ export const previewProration = operation({
 })
 
 /** @throws AppError validation_failed for a renewal that would change something */
-function wantedOf({ terms, ...wish }: Static<typeof PreviewInput>): BillingRequest {
-  if (terms === undefined) return { kind: 'upgrade', ...wish }
-  const { couponCode, ...changes } = wish
-  if (Object.keys(changes).length === 0) return { kind: 'renewal', terms, couponCode }
+function wantedOf({ terms, ...change }: Static<typeof PreviewInput>): BillingRequest {
+  if (terms === undefined) return { kind: 'upgrade', ...change }
+  const { couponCode, ...others } = change
+  if (Object.keys(others).length === 0) return { kind: 'renewal', terms, couponCode }
   const message = 'cannot be combined with planName, term or extraAccounts'
   throw ValidationFailed({ errors: [{ path: '/body/terms', code: 'combined', message }] })
 }
@@ -103,8 +103,8 @@ export const previewCoupon = operation({
   returns: { 200: Envelope(ProrationView) },
   errors: [Conflict, CouponNotValid],
   example: { body: { code: 'WELCOME', planName: 'pro', term: 'year' } },
-  handle: async ({ acceptLanguage, billing, body: { code, ...wish }, caller }) => {
-    const request: BillingRequest = { kind: 'upgrade', ...wish, couponCode: code }
+  handle: async ({ acceptLanguage, billing, body: { code, ...change }, caller }) => {
+    const request: BillingRequest = { kind: 'upgrade', ...change, couponCode: code }
     return ok('Coupon', await billing.reader.preview(caller.userId, request, acceptLanguage))
   },
 })

@@ -59,23 +59,23 @@ export interface PlannedChange {
 }
 
 /** What a customer wants. What is absent stays as it is. */
-export interface Wish {
+export interface UpgradeRequest {
   readonly planName?: PlanName | undefined
   readonly term?: Term | undefined
   readonly extraAccounts?: number | undefined
 }
 
 /** A larger plan or more accounts, at once. @throws AppError conflict if it is not a change for more */
-export function planUpgrade(standing: Standing, wish: Wish, now: number): PlannedChange {
+export function planUpgrade(standing: Standing, request: UpgradeRequest, now: number): PlannedChange {
   const { paid, status } = standing
   if (status === 'past_due') {
     throw Conflict({ message: 'A payment for the current plan is due. Pay it first: POST /api/subscriptions/renew.' })
   }
   const [current] = paid
-  if (current === undefined) return planStart(standing, wish)
-  const plan = wish.planName ?? standing.plan
-  const term = wish.term ?? current.term
-  const extraAccounts = wish.extraAccounts ?? standing.extraAccounts
+  if (current === undefined) return planStart(standing, request)
+  const plan = request.planName ?? standing.plan
+  const term = request.term ?? current.term
+  const extraAccounts = request.extraAccounts ?? standing.extraAccounts
   requireSold(plan, extraAccounts)
   requireMore(standing, current, { plan, term, extraAccounts })
   const unused = paid.map((cycle) => unusedOf(standing.anchor, cycle, now))
@@ -110,11 +110,11 @@ export function planUpgrade(standing: Standing, wish: Wish, now: number): Planne
 }
 
 /** The first cycle of a paid plan. */
-function planStart(standing: Standing, wish: Wish): PlannedChange {
-  const plan = wish.planName ?? standing.plan
-  const extraAccounts = wish.extraAccounts ?? standing.extraAccounts
+function planStart(standing: Standing, request: UpgradeRequest): PlannedChange {
+  const plan = request.planName ?? standing.plan
+  const extraAccounts = request.extraAccounts ?? standing.extraAccounts
   requireSold(plan, extraAccounts)
-  const cycle = { plan, term: wish.term ?? standing.term, extraAccounts, period: null }
+  const cycle = { plan, term: request.term ?? standing.term, extraAccounts, period: null }
   return { event: 'started', ...cycle, cycles: [cycle], replaces: [], anchor: null, items: full(cycle, 0) }
 }
 

@@ -6,7 +6,7 @@ import type { Tax } from '../invoices/index.ts'
 import type { PlanService, SubscriptionRow } from '../plans/index.ts'
 import type { Coupons } from './coupons.ts'
 import { CURRENCY } from './currency.ts'
-import { planRenewal, planUpgrade, type PlannedChange, type Standing, type Wish } from './planned-change.ts'
+import { planRenewal, planUpgrade, type PlannedChange, type Standing, type UpgradeRequest } from './planned-change.ts'
 import { priceOf, type PricedChange } from './priced-change.ts'
 import { standingOf } from './standing.ts'
 import { after } from './states.ts'
@@ -14,7 +14,7 @@ import { billingCycles, type CycleRow } from './tables.ts'
 
 /** What a customer asks to pay for: a change for more, or further cycles. */
 export type BillingRequest =
-  | ({ readonly kind: 'upgrade' } & Wish & { readonly couponCode?: string | undefined })
+  | ({ readonly kind: 'upgrade' } & UpgradeRequest & { readonly couponCode?: string | undefined })
   | { readonly kind: 'renewal'; readonly terms: number; readonly couponCode?: string | undefined }
 
 /** The taxes of a buyer at a moment, as a function of the net amount. */

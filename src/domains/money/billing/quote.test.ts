@@ -115,11 +115,15 @@ const standings = record({
   }
 })
 
-const wishes = record({ planName: paidPlans, term: terms, more: integer({ min: 0, max: 5 }) })
+const requests = record({ planName: paidPlans, term: terms, more: integer({ min: 0, max: 5 }) })
 
-function planned(standing: Standing, wish: Parameters<typeof planUpgrade>[1], now: number): PlannedChange | undefined {
+function planned(
+  standing: Standing,
+  request: Parameters<typeof planUpgrade>[1],
+  now: number,
+): PlannedChange | undefined {
   try {
-    return planUpgrade(standing, wish, now)
+    return planUpgrade(standing, request, now)
   } catch {
     return undefined
   }
@@ -128,8 +132,8 @@ function planned(standing: Standing, wish: Parameters<typeof planUpgrade>[1], no
 test('the parts of every quote add up, and no total is negative', () => {
   let upgrades = 0
   assert(
-    property(standings, wishes, option(coupons), rates, ({ now, standing }, { more, ...wish }, coupon, rate) => {
-      const change = planned(standing, { ...wish, extraAccounts: standing.extraAccounts + more }, now)
+    property(standings, requests, option(coupons), rates, ({ now, standing }, { more, ...request }, coupon, rate) => {
+      const change = planned(standing, { ...request, extraAccounts: standing.extraAccounts + more }, now)
       if (change === undefined) return
       upgrades += 1
       const priced = priceOf(change, { coupon: coupon ?? undefined, currency: 'USD', taxesOn: vat(rate) })

@@ -5,7 +5,7 @@ import { GuardedFetcher } from '../../../fetch/guarded-fetch.ts'
 import { BestTimes } from './best-times/best-times.ts'
 import { ReportBranding } from './branding/branding.ts'
 import { AnalyticsCollector } from './collection/collector.ts'
-import { AnalyticsDesk } from './collection/desk.ts'
+import { AnalyticsActions } from './collection/actions.ts'
 import { ContentPictures, findContentPictures } from './collection/pictures.ts'
 import { addJustPublished } from './collection/store.ts'
 import { CollectionWatch } from './collection/watch.ts'
@@ -62,7 +62,7 @@ export function composeAnalytics(
         retention,
         watch,
         collector: new AnalyticsCollector({ sql, clock, calls, recorder, pictures }),
-        desk: new AnalyticsDesk(clock, (turn) => new WatchedAccounts(turn.sql, clock, directory), watch),
+        actions: new AnalyticsActions(clock, (turn) => new WatchedAccounts(turn.sql, clock, directory), watch),
         stats,
         series,
         content,

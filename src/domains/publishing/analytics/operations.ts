@@ -124,7 +124,7 @@ export const deleteContentRecord = operation({
   errors: [NotFound],
   example: { path: { id: contentRecordId } },
   handle: async ({ analytics, path, turn }) => {
-    await analytics.desk.deleteRecord(turn, path.id)
+    await analytics.actions.deleteRecord(turn, path.id)
     return done('Record deleted')
   },
 })
@@ -183,7 +183,7 @@ export const syncAnalytics = operation({
   returns: { 202: Envelope(SyncResult) },
   errors: [NotFound],
   example: { body: { workspaceId } },
-  handle: async ({ analytics, body, turn }) => accepted('Accounts are read', await analytics.desk.sync(turn, body)),
+  handle: async ({ analytics, body, turn }) => accepted('Accounts are read', await analytics.actions.sync(turn, body)),
 })
 
 export const getBestTimes = operation({

@@ -1,15 +1,15 @@
 import type { Turn } from '../../../core/turn.ts'
 import type { BulkChangeReplyData, BulkChanges } from '../writing/index.ts'
-import type { ApprovalDesk } from './desk.ts'
+import type { ApprovalActions } from './actions.ts'
 import type { BulkDecisionData } from './schemas.ts'
 
 /** Submits and decides on many posts at once, in turns. */
 export class BulkApprovals {
-  readonly #desk: ApprovalDesk
+  readonly #actions: ApprovalActions
   readonly #changes: BulkChanges
 
-  constructor(desk: ApprovalDesk, changes: BulkChanges) {
-    this.#desk = desk
+  constructor(actions: ApprovalActions, changes: BulkChanges) {
+    this.#actions = actions
     this.#changes = changes
   }
 
@@ -19,7 +19,7 @@ export class BulkApprovals {
     { dryRun = false }: { readonly dryRun?: boolean },
     userId: string,
   ): Promise<BulkChangeReplyData> {
-    const submitted = async (id: string) => ({ post: await this.#desk.submit(turn, id, userId) })
+    const submitted = async (id: string) => ({ post: await this.#actions.submit(turn, id, userId) })
     return this.#changes.run(turn, { action: 'submit', ids, userId, dryRun }, submitted)
   }
 
@@ -36,7 +36,7 @@ export class BulkApprovals {
         ...(comment !== undefined && { comment }),
         ...(contentHash !== undefined && { contentHash }),
       }
-      return { post: await this.#desk.decide(turn, id, { userId }, input) }
+      return { post: await this.#actions.decide(turn, id, { userId }, input) }
     })
   }
 }

@@ -3,7 +3,7 @@ import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { ApprovalBoard } from './board.ts'
 import { BulkApprovals } from './bulk.ts'
-import { ApprovalDesk } from './desk.ts'
+import { ApprovalActions } from './actions.ts'
 import { ApprovalFlows } from './flows.ts'
 import { PostGate } from './gate.ts'
 import { GuestLinks } from './guests/links.ts'
@@ -32,13 +32,13 @@ export function composeApprovals(
   const publicUrl = config.PUBLIC_URL
   const guests = new GuestLinks({ sql, clock, secret, publicUrl, hasher: auth.hasher })
   const guestPosts = new GuestPosts(sql, assets.postFiles)
-  const desk = new ApprovalDesk(clock, reviews, writing.checks, logs)
+  const actions = new ApprovalActions(clock, reviews, writing.checks, logs)
   const brands = new Provided<(workspaceId: string) => Promise<GuestBrand>>('the brands of workspaces')
   const brandOf = (workspaceId: string) => brands.get()(workspaceId)
   const approvals = {
-    bulk: new BulkApprovals(desk, writing.bulkChanges),
+    bulk: new BulkApprovals(actions, writing.bulkChanges),
     flows: new ApprovalFlows(sql, clock, reviews),
-    desk,
+    actions,
     board: new ApprovalBoard(sql),
     guests,
     brands,

@@ -54,7 +54,7 @@ export const submitForApproval = operation({
   errors: [NotFound, NoApprovalFlow, PostNotPossible, Conflict, PlatformRefusesPost, AccountNotUsable],
   example: EXAMPLE_PATH,
   handle: async ({ approvals, caller, path, turn }) =>
-    ok('Post submitted', await approvals.desk.submit(turn, path.id, caller.userId)),
+    ok('Post submitted', await approvals.actions.submit(turn, path.id, caller.userId)),
 })
 
 export const withdrawFromApproval = operation({
@@ -68,7 +68,7 @@ export const withdrawFromApproval = operation({
   returns: { 200: Envelope(PostView) },
   errors: [NotFound, PostNotPossible],
   example: EXAMPLE_PATH,
-  handle: async ({ approvals, path, turn }) => ok('Post withdrawn', await approvals.desk.withdraw(turn, path.id)),
+  handle: async ({ approvals, path, turn }) => ok('Post withdrawn', await approvals.actions.withdraw(turn, path.id)),
 })
 
 export const decideApproval = operation({
@@ -85,7 +85,7 @@ export const decideApproval = operation({
   errors: [NotFound, Forbidden, Conflict, PostNotPossible, NoApprovalFlow, ModelTextNotReleased],
   example: { ...EXAMPLE_PATH, body: { decision: 'approve' } },
   handle: async ({ approvals, body, caller: { userId }, path, turn }) =>
-    ok('Decision recorded', await approvals.desk.decide(turn, path.id, { userId }, body)),
+    ok('Decision recorded', await approvals.actions.decide(turn, path.id, { userId }, body)),
 })
 
 export const submitPosts = operation({
@@ -160,7 +160,7 @@ export const pingApprovers = operation({
   returns: { 200: Envelope(PostView) },
   errors: [NotFound, PostNotPossible, PingedRecently],
   example: EXAMPLE_PATH,
-  handle: async ({ approvals, path, turn }) => ok('Approvers reminded', await approvals.desk.ping(turn, path.id)),
+  handle: async ({ approvals, path, turn }) => ok('Approvers reminded', await approvals.actions.ping(turn, path.id)),
 })
 
 export const releasePost = operation({
@@ -175,7 +175,7 @@ export const releasePost = operation({
   errors: [NotFound, PostNotPossible, PlatformRefusesPost, AccountNotUsable, ModelTextNotReleased],
   example: EXAMPLE_PATH,
   handle: async ({ approvals, caller, path, turn }) =>
-    ok('Post released', await approvals.desk.release(turn, path.id, caller.userId)),
+    ok('Post released', await approvals.actions.release(turn, path.id, caller.userId)),
 })
 
 export const resolveApprovalStage = operation({
@@ -194,5 +194,5 @@ export const resolveApprovalStage = operation({
     body: { reason: 'The client approved it by phone.' },
   },
   handle: async ({ approvals, body, caller, path, turn }) =>
-    ok('Stage resolved', await approvals.desk.resolve(turn, path.postId, caller.userId, body)),
+    ok('Stage resolved', await approvals.actions.resolve(turn, path.postId, caller.userId, body)),
 })

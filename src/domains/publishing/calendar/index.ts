@@ -15,7 +15,7 @@ export {
   slotsAfter,
 } from './queue/queue.ts'
 export { firstAfter, type TakenTimes } from './queue/taken-times.ts'
-export { labelOf, QueueWish } from './queue/wish.ts'
+export { labelOf, QueueRequest } from './queue/queue-request.ts'
 export {
   Exdates,
   MaybeOccurrence,

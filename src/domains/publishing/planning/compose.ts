@@ -3,7 +3,7 @@ import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { zoneRules } from '../calendar/index.ts'
 import { AccountTargets } from './accounts/account-targets.ts'
-import { RoomPlanner } from './budgets/planner.ts'
+import { BudgetPlanner } from './budgets/planner.ts'
 import { NewPostTimes } from './new-post-times.ts'
 import { SlotFinder } from './slots/finder.ts'
 import { PostQueues } from './slots/queues.ts'
@@ -24,7 +24,7 @@ export function composePlanning(
 ) {
   const queues = new PostQueues(sql, clock)
   const slots = new SlotFinder(sql, clock, queues)
-  const room = new RoomPlanner(clock, socialAccounts.directory, slots)
+  const room = new BudgetPlanner(clock, socialAccounts.directory, slots)
   socialAccounts.accounts.registerPosts(new AccountTargets(clock, posts.approvals))
   return {
     services: {

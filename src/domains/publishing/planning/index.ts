@@ -1,7 +1,7 @@
 /** What other domains use of planning. */
 
 export { DELETED, DISCONNECTED } from './accounts/reasons.ts'
-export { accountLimits, type Planned, type RoomPlanner } from './budgets/planner.ts'
+export { accountLimits, type Planned, type BudgetPlanner } from './budgets/planner.ts'
 export { type NewPostTimes, timeOf, type Timing, wantedTargets } from './new-post-times.ts'
 export { newTarget, type Resources, type Wanted, type WantedTarget } from './new-target.ts'
 export { requireNewTimesToCome } from './new-times.ts'

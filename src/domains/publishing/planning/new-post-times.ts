@@ -1,4 +1,4 @@
-import type { RoomPlanner } from './budgets/planner.ts'
+import type { BudgetPlanner } from './budgets/planner.ts'
 import type { Resources, WantedTarget } from './new-target.ts'
 import { overrideOf, type PlanningScope, type NewPostInput, type PostBody } from '../posts/index.ts'
 import type { SlotFinder } from './slots/finder.ts'
@@ -22,10 +22,10 @@ export interface Timing {
 
 /** Decides the times of new posts. */
 export class NewPostTimes {
-  readonly #room: RoomPlanner
+  readonly #room: BudgetPlanner
   readonly #slots: SlotFinder
 
-  constructor(room: RoomPlanner, slots: SlotFinder) {
+  constructor(room: BudgetPlanner, slots: SlotFinder) {
     this.#room = room
     this.#slots = slots
   }
@@ -46,8 +46,8 @@ export class NewPostTimes {
     if (input.queue !== undefined) {
       const queued = untimed.filter(({ ownTime }) => !ownTime)
       requireTargets(queued)
-      const wishes = this.#room.wishes({ body, resources, targets: queued })
-      const hasRoom = (instant: number) => this.#room.hasRoom(scope, wishes, instant)
+      const needs = this.#room.needs({ body, resources, targets: queued })
+      const hasRoom = (instant: number) => this.#room.hasRoom(scope, needs, instant)
       const accountIds = queued.map(({ accountId }) => accountId)
       return this.#slots.next(scope, { accountIds, label, hasRoom, userId }, workspaceZone)
     }

@@ -27,7 +27,7 @@ import {
   Rdates,
   Rrule,
   variationsInput,
-  QueueWish,
+  QueueRequest,
 } from '../calendar/index.ts'
 import { PostTextOrigin } from './text-origin/schemas.ts'
 import { PostFix } from './fixes.ts'
@@ -150,7 +150,7 @@ export const newPostFields = {
   onFull: Type.Optional(OnFull),
   scheduledFor: Type.Optional(Nullable(ScheduledFor)),
   timezone: Type.Optional(Nullable(TimeZone)),
-  queue: Type.Optional(QueueWish),
+  queue: Type.Optional(QueueRequest),
   publishNow: Type.Optional(Type.Boolean({ description: 'Publishes the post at once' })),
   draft: Type.Optional(
     Type.Boolean({ description: 'Saves the post even if a platform would refuse it. It cannot have a time' }),
@@ -186,7 +186,7 @@ export type PostChangeInput = Static<typeof PostChange>
 export const rescheduleFields = {
   scheduledFor: Type.Optional(ScheduledFor),
   timezone: Type.Optional(Nullable(TimeZone)),
-  queue: Type.Optional(QueueWish),
+  queue: Type.Optional(QueueRequest),
   onFull: Type.Optional(OnFull),
 }
 export const Reschedule = Input(rescheduleFields, { description: 'Either `scheduledFor` or `queue`' })

@@ -16,7 +16,7 @@ import { UpcomingPosts } from './numbers/upcoming.ts'
 import { PublicationEvidence } from './outcomes/evidence.ts'
 import { PublicationOutcomes } from './outcomes/outcomes.ts'
 import { Settlement } from './outcomes/settlement.ts'
-import { PreparationDesk } from './preparation/desk.ts'
+import { PreparationClaims } from './preparation/claims.ts'
 import { Preparations } from './preparation/finder.ts'
 import { Preparer } from './preparation/preparer.ts'
 import { SchedulerHeartbeat } from './watch/heartbeat.ts'
@@ -71,7 +71,7 @@ export function composePublication(
         claims: new PublicationClaims({ clock, switches, times: LEASE, approvals, pace }),
         outcomes: new PublicationOutcomes(clock),
         publisher,
-        preparationDesk: new PreparationDesk({ clock, switches, times: LEASE, approvals }),
+        preparationClaims: new PreparationClaims({ clock, switches, times: LEASE, approvals }),
         preparer: new Preparer(publishes),
         preparations: new Preparations(sql, clock, jobs),
         evidence: new PublicationEvidence(sql),

@@ -1,6 +1,6 @@
 import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
-import { RemoteDesk } from './edits/desk.ts'
+import { RemoteChanges } from './edits/remote-changes.ts'
 import { RemoteWorker } from './edits/worker.ts'
 import { PostBin } from './removal/bin.ts'
 import { PostRemoval } from './removal/removal.ts'
@@ -16,14 +16,14 @@ export function composeRemote(
   { clock, database: sql, turns }: Foundation,
   { socialAccounts, writing }: Pick<Services, 'socialAccounts' | 'writing'>,
 ) {
-  const desk = new RemoteDesk(clock, socialAccounts.directory)
-  writing.edits.provide(desk)
+  const changes = new RemoteChanges(clock, socialAccounts.directory)
+  writing.edits.provide(changes)
   return {
     services: {
       remote: {
-        desk,
+        changes,
         worker: new RemoteWorker(clock, turns, socialAccounts.calls),
-        removal: new PostRemoval(clock, writing.actions, desk),
+        removal: new PostRemoval(clock, writing.actions, changes),
         bin: new PostBin(sql, clock),
       },
     },

@@ -5,7 +5,7 @@ import { moveReportSchedules } from './jobs.ts'
 import { ReportLinks } from './links.ts'
 import { ReportMaker } from './maker.ts'
 import { ReportRecipients } from './recipients.ts'
-import { findReportFiles, ReportDesk } from './reports.ts'
+import { findReportFiles, ReportFiles } from './report-files.ts'
 import { ReportSchedules } from './schedules.ts'
 
 declare module '../../../core/services.ts' {
@@ -35,17 +35,17 @@ export function composeReports(
   })
   const { branding } = analytics
   const links = new ReportLinks(secret, config.PUBLIC_URL)
-  const desk = new ReportDesk(foundation, analytics)
+  const files = new ReportFiles(foundation, analytics)
   const recipients = new ReportRecipients(foundation, { links, branding })
   return {
     services: {
       reports: {
-        desk,
+        files,
         links,
         recipients,
-        schedules: new ReportSchedules(foundation, { analytics, plans, recipients, desk }),
+        schedules: new ReportSchedules(foundation, { analytics, plans, recipients, files }),
         maker: new ReportMaker(foundation, { analytics, workspaces }),
-        courier: new ReportCourier(foundation, { chat, workspaces, links, desk, branding }),
+        courier: new ReportCourier(foundation, { chat, workspaces, links, files, branding }),
       },
     },
   }

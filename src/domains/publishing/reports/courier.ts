@@ -11,7 +11,7 @@ import { reportWords } from '../analytics/index.ts'
 import type { ReportLinks } from './links.ts'
 import { invalidPage } from './page.ts'
 import { reportMail } from './report-mails.ts'
-import { fileKey, fileName, fileReply, type ReportDesk } from './reports.ts'
+import { fileKey, fileName, fileReply, type ReportFiles } from './report-files.ts'
 import {
   reportDeliveries,
   reportRecipients,
@@ -29,7 +29,7 @@ interface Parts {
   readonly chat: Services['chat']
   readonly workspaces: Services['workspaces']
   readonly links: ReportLinks
-  readonly desk: ReportDesk
+  readonly files: ReportFiles
   readonly branding: Pick<Services['analytics']['branding'], 'linkDomain'>
 }
 
@@ -89,7 +89,7 @@ export class ReportCourier {
       attachments: [attachmentId],
       clientId: `report-${deliveryId}`,
     })
-    await this.#parts.desk.delivered(turn, deliveryId, null)
+    await this.#parts.files.delivered(turn, deliveryId, null)
   }
 
   /** The file behind a link of a mail. @param accepted the Accept-Language header */

@@ -57,7 +57,7 @@ export const startDueReports = schedule({
       }
     }
     const outcome = { error: 'It took too long. Request it again.' }
-    for (const { id, workspaceId } of await reports.desk.lost()) {
+    for (const { id, workspaceId } of await reports.files.lost()) {
       await turns.system(workspaceId, recordReport, { reportId: id, outcome })
     }
   },
@@ -67,5 +67,5 @@ export const pruneReports = schedule({
   name: 'reports.prune',
   summary: 'Delete reports that are older than 90 days',
   cron: '41 3 * * *',
-  run: async ({ reports }) => void (await reports.desk.prune()),
+  run: async ({ reports }) => void (await reports.files.prune()),
 })

@@ -6,7 +6,7 @@ import type { Scope } from '../../../core/scope.ts'
 import type { Services } from '../../../core/services.ts'
 import { anyOf } from '../../../db/condition.ts'
 import type { Foundation } from '../../../foundation.ts'
-import { fileKey, type ReportOutcome } from './reports.ts'
+import { fileKey, type ReportOutcome } from './report-files.ts'
 import { reports, type ReportRow } from './tables.ts'
 import { recordReport } from './turns.ts'
 

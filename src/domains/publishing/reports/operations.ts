@@ -35,7 +35,7 @@ export const createReport = operation({
   errors: [NotFound, ValidationFailed, TooManyReports],
   example: { body: { workspaceId, format: 'pdf' } },
   handle: async ({ body, member, reports, turn }) =>
-    accepted('The report is being made', await reports.desk.create(turn, member, body)),
+    accepted('The report is being made', await reports.files.create(turn, member, body)),
 })
 
 export const listReports = operation({
@@ -48,7 +48,7 @@ export const listReports = operation({
   returns: { 200: ListOf(ReportView) },
   example: { query: { workspaceId } },
   handle: async ({ query, reports }) =>
-    list('Reports', await reports.desk.list(query.workspaceId, query.scheduleId, pageRequest(query))),
+    list('Reports', await reports.files.list(query.workspaceId, query.scheduleId, pageRequest(query))),
 })
 
 export const getReport = operation({
@@ -60,7 +60,7 @@ export const getReport = operation({
   returns: { 200: Envelope(ReportView) },
   errors: [NotFound],
   example: { path: { id: reportId } },
-  handle: async ({ member, path, reports }) => ok('Report', await reports.desk.get(member.workspaceId, path.id)),
+  handle: async ({ member, path, reports }) => ok('Report', await reports.files.get(member.workspaceId, path.id)),
 })
 
 export const downloadReport = operation({
@@ -72,7 +72,7 @@ export const downloadReport = operation({
   returns: { 200: FILE },
   errors: [NotFound, ReportNotReady],
   example: { path: { id: reportId } },
-  handle: async ({ member, path, reports }) => reports.desk.file(member.workspaceId, path.id),
+  handle: async ({ member, path, reports }) => reports.files.file(member.workspaceId, path.id),
 })
 
 export const deleteReport = operation({
@@ -88,7 +88,7 @@ export const deleteReport = operation({
   errors: [NotFound],
   example: { path: { id: reportId } },
   handle: async ({ path, reports, turn }) => {
-    await reports.desk.delete(turn, path.id)
+    await reports.files.delete(turn, path.id)
     return done('Report deleted')
   },
 })

@@ -15,7 +15,7 @@ import { ownerIds, requireStillMember, timeZoneOf } from '../../workspace/worksp
 import { reportScheduleCreated, reportScheduleDeleted, reportScheduleUpdated } from './events.ts'
 import { reportSchedulePausedNotification } from './notifications.ts'
 import type { ReportRecipients } from './recipients.ts'
-import { languageOf, type ReportDesk } from './reports.ts'
+import { languageOf, type ReportFiles } from './report-files.ts'
 import { lastTime, spanBefore, timeAfter, type Rhythm } from './rhythm.ts'
 import type { NewScheduleInput, ScheduleChangeInput, ScheduleData, SchedulePauseReason } from './schemas.ts'
 import { reportRecipients, reportSchedules, type ScheduleRow } from './tables.ts'
@@ -25,7 +25,7 @@ interface Parts {
   readonly analytics: Services['analytics']
   readonly plans: Services['plans']
   readonly recipients: ReportRecipients
-  readonly desk: ReportDesk
+  readonly files: ReportFiles
 }
 
 /** How many due schedules are read at once. */
@@ -174,7 +174,7 @@ export class ReportSchedules {
     if (row === undefined || row.nextAt === null || Date.parse(row.nextAt) > now) return
     if (!(await canRead(turn, row.createdBy))) return this.#pause(turn, row, 'no_access')
     const dueAt = lastTime(row, Date.parse(row.nextAt), now)
-    await this.#parts.desk.request(turn, {
+    await this.#parts.files.request(turn, {
       ...spanBefore(row, dueAt),
       accountIds: row.accountIds,
       format: row.format,

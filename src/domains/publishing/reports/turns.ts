@@ -1,16 +1,16 @@
 import { systemTurn } from '../../../core/system-turn.ts'
-import type { ReportOutcome } from './reports.ts'
+import type { ReportOutcome } from './report-files.ts'
 
 /** Ends a report. It has no effect if the report has ended. */
 export const recordReport = systemTurn<{ readonly reportId: string; readonly outcome: ReportOutcome }>({
   name: 'reports.record',
-  run: ({ input, reports, turn }) => reports.desk.record(turn, input.reportId, input.outcome),
+  run: ({ input, reports, turn }) => reports.files.record(turn, input.reportId, input.outcome),
 })
 
 /** Ends a delivery. */
 export const recordDelivery = systemTurn<{ readonly deliveryId: string; readonly error: string | null }>({
   name: 'reports.delivered',
-  run: ({ input, reports, turn }) => reports.desk.delivered(turn, input.deliveryId, input.error),
+  run: ({ input, reports, turn }) => reports.files.delivered(turn, input.deliveryId, input.error),
 })
 
 /** Posts a report in a channel. */

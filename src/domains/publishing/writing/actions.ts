@@ -30,7 +30,7 @@ import {
 import {
   timeOfPost,
   type Planned,
-  type RoomPlanner,
+  type BudgetPlanner,
   type Resources,
   scheduled,
   startBy,
@@ -50,7 +50,7 @@ interface ActionNeeds {
   readonly clock: Clock
   readonly checks: PostChecks
   readonly slots: SlotFinder
-  readonly room: RoomPlanner
+  readonly room: BudgetPlanner
   readonly approvals: Provided<ApprovalGate>
 }
 
@@ -68,7 +68,7 @@ export class PostActions {
   readonly #clock: Clock
   readonly #checks: PostChecks
   readonly #slots: SlotFinder
-  readonly #room: RoomPlanner
+  readonly #room: BudgetPlanner
   readonly #approvals: Provided<ApprovalGate>
 
   constructor({ approvals, checks, clock, room, slots }: ActionNeeds) {
@@ -272,8 +272,8 @@ export class PostActions {
       return time
     }
     const accountIds = planned.chosen.map(({ accountId }) => accountId)
-    const wishes = this.#room.wishes({ ...planned, targets: planned.chosen })
-    const hasRoom = (at: number) => this.#room.hasRoom(turn, wishes, at)
+    const needs = this.#room.needs({ ...planned, targets: planned.chosen })
+    const hasRoom = (at: number) => this.#room.hasRoom(turn, needs, at)
     return this.#slots.next(turn, { accountIds, label: labelOf(queue), hasRoom })
   }
 

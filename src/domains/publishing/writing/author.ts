@@ -45,7 +45,7 @@ import {
   requireNewTimesToCome,
   timeOfPost,
   type PlannedTime,
-  type RoomPlanner,
+  type BudgetPlanner,
   timeOf,
   wantedTargets,
   type NewPostTimes,
@@ -78,7 +78,7 @@ interface AuthorNeeds {
   readonly clock: Clock
   readonly checks: PostChecks
   readonly times: NewPostTimes
-  readonly room: RoomPlanner
+  readonly room: BudgetPlanner
   readonly approvals: Provided<ApprovalGate>
   readonly origins: TextOrigins
   readonly edits: Provided<PublishedEdits>
@@ -97,7 +97,7 @@ export class PostAuthor {
   readonly #clock: Clock
   readonly #checks: PostChecks
   readonly #times: NewPostTimes
-  readonly #room: RoomPlanner
+  readonly #room: BudgetPlanner
   readonly #approvals: Provided<ApprovalGate>
   readonly #origins: TextOrigins
   readonly #edits: Provided<PublishedEdits>

@@ -71,7 +71,7 @@ export function composeWriting(
         comments: new PostComments(sql, clock),
         ...composeBulk(
           { sql, clock },
-          { actions, approvals, author, checks, quota, reader, room, settings, series: series.desk },
+          { actions, approvals, author, checks, quota, reader, room, settings, series: series.actions },
         ),
       },
     },

@@ -45,7 +45,7 @@ export const createPost = operation({
     const post =
       body.recurrence === undefined
         ? await writing.author.create(turn, body, caller.userId)
-        : await writing.series.desk.create(turn, body, body.recurrence, caller.userId)
+        : await writing.series.actions.create(turn, body, body.recurrence, caller.userId)
     return created('Post created', { ...post, warnings: await warningsOfNew(turn, post) })
   },
 })
@@ -66,7 +66,7 @@ export const validatePost = operation({
     const checked =
       recurrence === undefined
         ? await writing.validation.validate(body, caller)
-        : await writing.series.desk.validate(body, recurrence, caller)
+        : await writing.series.actions.validate(body, recurrence, caller)
     return ok('Post checked', checked)
   },
 })
@@ -93,7 +93,7 @@ export const updatePost = operation({
     const changed =
       recurrence === undefined
         ? await writing.author.update(turn, path.id, body, by)
-        : await writing.series.desk.attach(turn, path.id, { ...body, recurrence }, by)
+        : await writing.series.actions.attach(turn, path.id, { ...body, recurrence }, by)
     return ok('Post changed', changed)
   },
 })

@@ -3,7 +3,7 @@ import type { Sql } from '../../../core/sql.ts'
 import { query } from '../../../db/query.ts'
 import type { WorkspaceUse } from '../../social/accounts/index.ts'
 import { OPEN } from './quota.ts'
-import { ONGOING } from './series/desk.ts'
+import { ONGOING } from './series/actions.ts'
 import { postSeries } from './series/tables.ts'
 import { postCounts } from '../posts/index.ts'
 

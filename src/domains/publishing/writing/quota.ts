@@ -23,7 +23,7 @@ const COUNTED_FOR_MS = 10 * SECOND
 const MOST_COUNTED = 1_000
 
 /** How many posts fit, and the error for those that do not. */
-export interface PostRoom {
+export interface PostAllowance {
   readonly left: number
   readonly error: AppError
 }
@@ -57,7 +57,7 @@ export class PostQuota {
   }
 
   /** The room for several new posts; undefined if all fit. */
-  async room(turn: Turn, more: number): Promise<PostRoom | undefined> {
+  async room(turn: Turn, more: number): Promise<PostAllowance | undefined> {
     const { workspaceId } = turn
     const used = await countOpen(turn.sql, workspaceId)
     const shortage = await this.#plans.shortage(workspaceId, 'openPosts', used, more)

@@ -6,7 +6,7 @@ import type { AccountContext, Platform } from '../../../platforms/platform.ts'
 import type { AccountBudgets } from './budgets.ts'
 import type { AccountCapabilities } from './capabilities.ts'
 import { socialAccounts, type SocialAccountRow } from './tables.ts'
-import { openAccount, type TokenKeeper, type UseOptions } from './token-keeper.ts'
+import { openAccount, type TokenRefresher, type UseOptions } from './token-refresher.ts'
 import { breakAccount } from './turns.ts'
 
 /** An account, opened for calls to its platform. */
@@ -21,7 +21,7 @@ export class AccountCalls {
   readonly #sql: Sql
   readonly #turns: TurnRunner
   readonly #directory: PlatformDirectory
-  readonly #keeper: TokenKeeper
+  readonly #refresher: TokenRefresher
   readonly #budgets: AccountBudgets
   readonly #capabilities: AccountCapabilities
 
@@ -32,10 +32,10 @@ export class AccountCalls {
       budgets,
       capabilities,
       directory,
-      keeper,
+      refresher,
     }: {
       directory: PlatformDirectory
-      keeper: TokenKeeper
+      refresher: TokenRefresher
       budgets: AccountBudgets
       capabilities: AccountCapabilities
     },
@@ -43,7 +43,7 @@ export class AccountCalls {
     this.#sql = sql
     this.#turns = turns
     this.#directory = directory
-    this.#keeper = keeper
+    this.#refresher = refresher
     this.#budgets = budgets
     this.#capabilities = capabilities
   }
@@ -70,13 +70,13 @@ export class AccountCalls {
         })
         throw error
       }
-      await this.#keeper.refresh(holder)
+      await this.#refresher.refresh(holder)
       return work(await this.#open(accountId, options))
     }
   }
 
   async #open(accountId: string, options: UseOptions): Promise<OpenedAccount> {
-    const opened = await openAccount(this.#sql, this.#keeper, this.#directory, accountId, {
+    const opened = await openAccount(this.#sql, this.#refresher, this.#directory, accountId, {
       onBudget: (report) => this.#budgets.note(accountId, report),
       ...options,
     })

@@ -19,7 +19,7 @@ import type { AccountStatus } from './status.ts'
 import { socialAccountReports, socialAccounts } from './tables.ts'
 import { requireUsable } from './open-account.ts'
 import { toAppError } from './platform-calls.ts'
-import { openAccount, type TokenKeeper } from './token-keeper.ts'
+import { openAccount, type TokenRefresher } from './token-refresher.ts'
 
 const LIFE_MS = 10 * MINUTE
 /** After a failed call, the last known capabilities are used this long. */
@@ -89,7 +89,7 @@ interface Needs {
   readonly clock: Clock
   readonly log: Logger
   readonly directory: PlatformDirectory
-  readonly keeper: TokenKeeper
+  readonly refresher: TokenRefresher
   readonly budgets: AccountBudgets
   readonly memberships: Memberships
 }
@@ -234,10 +234,10 @@ export class AccountCapabilities {
 
   /** Asks the platform and stores the outcome. Never fails. */
   async #ask(found: Found): Promise<Report> {
-    const { budgets, clock, directory, keeper, log, sql } = this.#needs
+    const { budgets, clock, directory, refresher, log, sql } = this.#needs
     const { id } = found
     try {
-      const opened = await openAccount(sql, keeper, directory, id, {
+      const opened = await openAccount(sql, refresher, directory, id, {
         signal: AbortSignal.timeout(CALL_MS),
         onBudget: (report) => budgets.note(id, report),
       })

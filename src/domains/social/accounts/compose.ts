@@ -17,7 +17,7 @@ import { AccountProfiles } from './profiles.ts'
 import { AccountSeats } from './seats.ts'
 import { SocialAccounts } from './service.ts'
 import { SignIns } from './sign-ins.ts'
-import { TokenKeeper } from './token-keeper.ts'
+import { TokenRefresher } from './token-refresher.ts'
 import { breakAccount, recordRefresh } from './turns.ts'
 import { PurgedGrants } from './purged-grants.ts'
 import { AccountUpkeep } from './upkeep.ts'
@@ -50,7 +50,7 @@ export function composeSocialAccounts(
     publicUrl: config.PUBLIC_URL,
     onCall: (platform, call) => platformLog.debug({ platform, ...call }, 'a platform was called'),
   })
-  const keeper = new TokenKeeper(sql, clock, vault, directory, {
+  const refresher = new TokenRefresher(sql, clock, vault, directory, {
     refreshed: async ({ id, platform, workspaceId }, credential) => {
       const entry = directory.find(platform)
       if (entry === undefined) return
@@ -64,9 +64,9 @@ export function composeSocialAccounts(
   const seats = new AccountSeats(plans)
   const accounts = new SocialAccounts(sql, clock, seats)
   const budgets = new AccountBudgets(sql, clock)
-  const capabilities = new AccountCapabilities({ sql, clock, log, directory, keeper, budgets, memberships })
-  const calls = new AccountCalls(sql, turns, { budgets, capabilities, directory, keeper })
-  const children = new AccountChildren(sql, clock, { keeper, directory, vault, accounts, seats, capabilities })
+  const capabilities = new AccountCapabilities({ sql, clock, log, directory, refresher, budgets, memberships })
+  const calls = new AccountCalls(sql, turns, { budgets, capabilities, directory, refresher })
+  const children = new AccountChildren(sql, clock, { refresher, directory, vault, accounts, seats, capabilities })
   const purgedGrants = new PurgedGrants({ sql, jobs, log: platformLog, directory, vault, accounts })
   service.onPurge((tx, workspaceIds) => purgedGrants.keep(tx, workspaceIds), ['social_accounts', 'social_credentials'])
   return {
@@ -82,7 +82,7 @@ export function composeSocialAccounts(
         credentials: new CredentialCheck(clock, vault, directory),
         lifecycle: new AccountLifecycle(sql, clock, accounts, seats),
         limits: new AccountLimits(sql, plans, seats),
-        profiles: new AccountProfiles(sql, clock, { keeper, calls, accounts }),
+        profiles: new AccountProfiles(sql, clock, { refresher, calls, accounts }),
         signIns: new SignIns({
           sql,
           clock,
@@ -96,9 +96,9 @@ export function composeSocialAccounts(
           publicUrl: config.PUBLIC_URL,
           origins: config.CORS_ORIGINS,
         }),
-        keeper,
+        refresher,
         keys,
-        upkeep: new AccountUpkeep(sql, clock, jobs, { keeper, directory, vault, accounts }),
+        upkeep: new AccountUpkeep(sql, clock, jobs, { refresher, directory, vault, accounts }),
         vault,
       },
     },

@@ -4,7 +4,7 @@ import type { PlatformDirectory } from '../../../platforms/directory.ts'
 import { AccountNotConnected } from './errors.ts'
 import { asAppError } from './platform-calls.ts'
 import { socialAccounts, type SocialAccountRow } from './tables.ts'
-import { openAccount, type OpenAccount, type TokenKeeper } from './token-keeper.ts'
+import { openAccount, type OpenAccount, type TokenRefresher } from './token-refresher.ts'
 
 /**
  * Opens an account for a call on behalf of a user.
@@ -13,12 +13,12 @@ import { openAccount, type OpenAccount, type TokenKeeper } from './token-keeper.
  */
 export async function openUsable(
   sql: Sql,
-  keeper: TokenKeeper,
+  refresher: TokenRefresher,
   directory: PlatformDirectory,
   id: string,
 ): Promise<OpenAccount> {
   requireUsable(await socialAccounts.first(sql, { id }))
-  const opened = await asAppError(() => openAccount(sql, keeper, directory, id))
+  const opened = await asAppError(() => openAccount(sql, refresher, directory, id))
   if (opened === undefined) throw NotFound()
   return opened
 }

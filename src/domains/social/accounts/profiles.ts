@@ -9,24 +9,24 @@ import { asAppError } from './platform-calls.ts'
 import type { SocialAccountData } from './schemas.ts'
 import type { SocialAccounts } from './service.ts'
 import { socialAccounts } from './tables.ts'
-import type { TokenKeeper } from './token-keeper.ts'
+import type { TokenRefresher } from './token-refresher.ts'
 
 /** The current profiles of accounts at their platforms. */
 export class AccountProfiles {
   readonly #sql: Sql
   readonly #clock: Clock
-  readonly #keeper: TokenKeeper
+  readonly #refresher: TokenRefresher
   readonly #calls: AccountCalls
   readonly #accounts: SocialAccounts
 
   constructor(
     sql: Sql,
     clock: Clock,
-    { accounts, calls, keeper }: { keeper: TokenKeeper; calls: AccountCalls; accounts: SocialAccounts },
+    { accounts, calls, refresher }: { refresher: TokenRefresher; calls: AccountCalls; accounts: SocialAccounts },
   ) {
     this.#sql = sql
     this.#clock = clock
-    this.#keeper = keeper
+    this.#refresher = refresher
     this.#calls = calls
     this.#accounts = accounts
   }
@@ -41,7 +41,7 @@ export class AccountProfiles {
     if (row === undefined) throw NotFound()
     if (row.removedAt !== null) throw AccountNotConnected({ message: 'The account was removed. Restore it first.' })
     return asAppError(async () => {
-      if (row.refreshAt !== null) await this.#keeper.refresh(row)
+      if (row.refreshAt !== null) await this.#refresher.refresh(row)
       return this.#calls.run(id, { evenIfBroken: true }, ({ context, platform }) => platform.profile(context))
     })
   }

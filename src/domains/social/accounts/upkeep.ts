@@ -9,14 +9,14 @@ import { revokeGrant } from './revocation.ts'
 import { EXPIRING_MS, statusOf } from './status.ts'
 import type { SocialAccounts } from './service.ts'
 import { socialAccounts, socialCredentials } from './tables.ts'
-import type { TokenKeeper } from './token-keeper.ts'
+import type { TokenRefresher } from './token-refresher.ts'
 import type { CredentialVault } from './vault.ts'
 
 /** How many accounts one run of a schedule takes. */
 const BATCH = 500
 
 interface UpkeepNeeds {
-  readonly keeper: TokenKeeper
+  readonly refresher: TokenRefresher
   readonly directory: PlatformDirectory
   readonly vault: CredentialVault
   readonly accounts: SocialAccounts
@@ -27,16 +27,16 @@ export class AccountUpkeep {
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #jobs: Jobs
-  readonly #keeper: TokenKeeper
+  readonly #refresher: TokenRefresher
   readonly #directory: PlatformDirectory
   readonly #vault: CredentialVault
   readonly #accounts: SocialAccounts
 
-  constructor(sql: Sql, clock: Clock, jobs: Jobs, { accounts, directory, keeper, vault }: UpkeepNeeds) {
+  constructor(sql: Sql, clock: Clock, jobs: Jobs, { accounts, directory, refresher, vault }: UpkeepNeeds) {
     this.#sql = sql
     this.#clock = clock
     this.#jobs = jobs
-    this.#keeper = keeper
+    this.#refresher = refresher
     this.#directory = directory
     this.#vault = vault
     this.#accounts = accounts
@@ -45,7 +45,7 @@ export class AccountUpkeep {
   /** Renews a token. Does nothing if the account was removed. @throws PlatformError */
   async refresh(accountId: string): Promise<void> {
     const row = await socialAccounts.first(this.#sql, { id: accountId, removedAt: null, brokenReason: null })
-    if (row !== undefined) await this.#keeper.refresh(row)
+    if (row !== undefined) await this.#refresher.refresh(row)
   }
 
   /** Adds a key, and the job that encrypts all credentials with it. */

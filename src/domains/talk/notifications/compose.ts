@@ -8,7 +8,7 @@ import { Apns } from './push/apns.ts'
 import { Devices } from './push/devices.ts'
 import { Fcm } from './push/fcm.ts'
 import { WebPush } from './push/web-push.ts'
-import { Spreader } from './spreader.ts'
+import { NotificationDispatcher } from './dispatcher.ts'
 import { Unsubscriptions } from './unsubscribe.ts'
 import { Screens } from './viewing.ts'
 
@@ -29,7 +29,7 @@ export function composeNotifications(foundation: Foundation, { users }: Pick<Ser
   const senders = { web, fcm: fcmOf(foundation, outgoing), apns: apnsOf(foundation) }
   const notifications = {
     inbox: new Inbox(foundation),
-    spreader: new Spreader(foundation),
+    dispatcher: new NotificationDispatcher(foundation),
     mails: new NotificationMails(foundation, unsubscriptions),
     unsubscriptions,
     screens: new Screens(foundation),

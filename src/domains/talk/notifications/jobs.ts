@@ -13,7 +13,7 @@ export const spreadNotification = job({
     data: Type.Record(Type.String(), Type.Union([Type.String({ 'x-verbatim': true }), Type.Number()])),
   }),
   run: async ({ data, effect, notifications, workspaceId }) => {
-    const notices = await effect(async (tx) => notifications.spreader.spread(tx, { ...data, workspaceId }))
+    const notices = await effect(async (tx) => notifications.dispatcher.dispatch(tx, { ...data, workspaceId }))
     notifications.inbox.announce(notices)
   },
 })

@@ -48,7 +48,7 @@ export class NotificationMails {
     const actors = await actorsOf(tx, rows)
     const workspaces = await namesOf(tx, rows)
     const texts = textsFor(reader.language)
-    const told = rows.map((row) => {
+    const notifications = rows.map((row) => {
       const page = declared.notificationTypes.get(row.type)?.page
       return {
         ...textsOf(row, actors, reader.language),
@@ -59,7 +59,7 @@ export class NotificationMails {
     const mandatory = rows.some(({ type }) => declared.notificationTypes.get(type)?.mandatory === true)
     const kinds = [...new Set(rows.map(({ kind }) => kind))]
     const unsubscribe = mandatory ? {} : { unsubscribe: this.#unsubscriptions.linkFor(reader, kinds) }
-    const mail = notificationMail({ to: reader.email, texts, told, ...unsubscribe })
+    const mail = notificationMail({ to: reader.email, texts, notifications, ...unsubscribe })
     await jobs.add(tx, sendMail, { ...mail })
   }
 }

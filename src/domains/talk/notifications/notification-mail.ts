@@ -15,16 +15,16 @@ export interface NotificationMailContents {
   readonly to: string
   readonly texts: Texts
   /** At least one. Several are a digest. */
-  readonly told: readonly MailedNotification[]
+  readonly notifications: readonly MailedNotification[]
   readonly unsubscribe?: MailOptions['unsubscribe']
 }
 
 /** The mail about one notification, or about several. The text of many does not repeat what their title says. */
-export function notificationMail({ texts, to, told, unsubscribe }: NotificationMailContents): Mail {
-  const [first] = told
-  const isOne = told.length === 1 && first !== undefined
-  const subject = isOne ? first.title : texts.say('notification.digest', { count: told.length })
-  const blocks = told.flatMap(({ link, text, title, workspace }) => [
+export function notificationMail({ texts, to, notifications, unsubscribe }: NotificationMailContents): Mail {
+  const [first] = notifications
+  const isOne = notifications.length === 1 && first !== undefined
+  const subject = isOne ? first.title : texts.say('notification.digest', { count: notifications.length })
+  const blocks = notifications.flatMap(({ link, text, title, workspace }) => [
     { heading: title },
     ...text,
     ...(workspace === undefined

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { textsFor } from '../../../language/texts.ts'
 import { render } from './render.ts'
 
-const told = (actors: readonly string[], people = actors.length) => ({
+const shown = (actors: readonly string[], people = actors.length) => ({
   type: 'comment.added',
   data: { postId: 'p', post: 'Launch day', comment: 'See https://evil.example now', hasPost: 'yes' },
   actors,
@@ -10,7 +10,7 @@ const told = (actors: readonly string[], people = actors.length) => ({
   count: people,
 })
 const titleOf = (language: string, actors: readonly string[], people?: number) =>
-  render(textsFor(language), told(actors, people)).title
+  render(textsFor(language), shown(actors, people)).title
 
 test('names one or two people, and counts the others', () => {
   expect(titleOf('en', ['Ada'])).toBe('Ada commented on “Launch day”')
@@ -20,7 +20,7 @@ test('names one or two people, and counts the others', () => {
 })
 
 test('a text of a user has no links, and a name no quotation marks', () => {
-  const { text, title } = render(textsFor('en'), told(['Ada “the boss”']))
+  const { text, title } = render(textsFor('en'), shown(['Ada “the boss”']))
   expect(title).not.toContain('“the')
   expect(text.join()).not.toContain('https://')
 })

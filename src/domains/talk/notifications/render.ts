@@ -3,7 +3,7 @@ import { plainName, plainText } from '../../../mail/user-text.ts'
 import type { NotificationFields } from './tables.ts'
 
 /** The part of a notification that its texts are made from. */
-export interface Told {
+export interface ShownNotification {
   readonly type: string
   readonly data: NotificationFields
   /** The names of those who caused it, the latest first. Empty for a user without a name. */
@@ -23,22 +23,24 @@ export interface Rendered {
  * The texts of a notification. Texts of users cannot contain links or disguises: otherwise a notification could be used
  * for advertising.
  */
-export function render(texts: Texts, told: Told): Rendered {
-  const actors = actorsOf(texts, told)
-  const common = { actors, people: Math.max(1, told.people), count: told.count }
+export function render(texts: Texts, shown: ShownNotification): Rendered {
+  const actors = actorsOf(texts, shown)
+  const common = { actors, people: Math.max(1, shown.people), count: shown.count }
   const values = (safe: (text: string) => string): TextValues => {
-    const entries = Object.entries(told.data).map(([name, value]) => [name, written(texts, name, value, safe)] as const)
+    const entries = Object.entries(shown.data).map(
+      ([name, value]) => [name, written(texts, name, value, safe)] as const,
+    )
     return { ...Object.fromEntries(entries), ...common }
   }
-  const paragraphs = texts.find(`${told.type}.text`, values(plainText)).split(/\n{2,}/)
+  const paragraphs = texts.find(`${shown.type}.text`, values(plainText)).split(/\n{2,}/)
   return {
-    title: texts.find(`${told.type}.title`, values(plainName)).trim(),
+    title: texts.find(`${shown.type}.title`, values(plainName)).trim(),
     text: paragraphs.map((text) => text.trim()).filter((text) => text !== ''),
   }
 }
 
 /** “Ada”, “Ada and Grace” or “Ada and 3 others”. */
-function actorsOf(texts: Texts, { actors, people }: Told): string {
+function actorsOf(texts: Texts, { actors, people }: ShownNotification): string {
   const [first = '', second = ''] = actors.map((name) =>
     name === '' ? texts.say('notification.someone') : plainName(name),
   )

@@ -59,11 +59,12 @@ export class TicketNotices {
     }
     const team = await findAdministrators(tx)
     const assigned = team.filter(({ id }) => id === ticket.assigneeId)
-    const told = (assigned.length > 0 ? assigned : team).filter(({ id }) => id !== message.authorId)
+    const recipients = (assigned.length > 0 ? assigned : team).filter(({ id }) => id !== message.authorId)
     const content = plainText(message.content)
     if (message.unverifiedFrom === null)
-      await this.#send(tx, ticket, told, { text: 'mail.support.repliedByUser', content })
-    else await this.#send(tx, ticket, told, { text: 'mail.support.addedUnverified', ...claimed(message), content })
+      await this.#send(tx, ticket, recipients, { text: 'mail.support.repliedByUser', content })
+    else
+      await this.#send(tx, ticket, recipients, { text: 'mail.support.addedUnverified', ...claimed(message), content })
   }
 
   /**
@@ -81,8 +82,8 @@ export class TicketNotices {
 
   /** Tells an administrator of a ticket to take care of. */
   async assigned(tx: Transaction, ticket: TicketRow, assigneeId: string): Promise<void> {
-    const told = (await findAdministrators(tx)).filter(({ id }) => id === assigneeId)
-    await this.#send(tx, ticket, told, { text: 'mail.support.assigned' })
+    const recipients = (await findAdministrators(tx)).filter(({ id }) => id === assigneeId)
+    await this.#send(tx, ticket, recipients, { text: 'mail.support.assigned' })
   }
 
   /** Tells the sender of a mail that the ticket takes no replies any more. The mail says that a program has sent it. */

@@ -132,8 +132,8 @@ export function openAiProvider({ baseUrl, idleMs, key, outgoing, owner, rules }:
           throw new ProviderError(message, false, error)
         }
         const why = error.cause instanceof Error ? error.cause.message : 'it is not valid JSON'
-        const told = `The reply does not fit the schema: ${why.slice(0, 500)}. Reply with one JSON document that fits.`
-        messages.splice(1, messages.length, { role: 'user', content: told })
+        const correction = `The reply does not fit the schema: ${why.slice(0, 500)}. Reply with one JSON document that fits.`
+        messages.splice(1, messages.length, { role: 'user', content: correction })
       }
     }
   }

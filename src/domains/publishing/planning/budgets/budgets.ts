@@ -13,7 +13,7 @@ import { appUses } from './app-use.ts'
 import { mostAround } from './windows.ts'
 
 /** A post at one account that needs room in its budgets. */
-export interface RoomWish extends TargetLoad {
+export interface BudgetNeed extends TargetLoad {
   readonly accountId: string
   readonly platform: string
   readonly limits: Limits
@@ -71,17 +71,17 @@ export class PostBudgets {
    * The first budget without room for posts at an instant; undefined if all have room.
    * @param at milliseconds since the epoch
    */
-  async shortage(turn: PlanningScope, wishes: readonly RoomWish[], at: number): Promise<Shortage | undefined> {
+  async shortage(turn: PlanningScope, needs: readonly BudgetNeed[], at: number): Promise<Shortage | undefined> {
     // What is due is published now.
     const from = Math.max(at, this.#clock.now())
     const reservations = reservationsOf(turn)
-    const ids = wishes.map(({ accountId }) => accountId)
+    const ids = needs.map(({ accountId }) => accountId)
     await reservations.load(ids, from - DAY, from + DAY)
-    for (const wish of wishes) {
-      const found = ofAccount(reservations, wish, from) ?? ofReports(reservations, wish, from)
+    for (const need of needs) {
+      const found = ofAccount(reservations, need, from) ?? ofReports(reservations, need, from)
       if (found !== undefined) return found
     }
-    for (const [platform, some] of Map.groupBy(wishes, (wish) => wish.platform)) {
+    for (const [platform, some] of Map.groupBy(needs, (need) => need.platform)) {
       const found = await ofApp(turn, platform, some, from)
       if (found !== undefined) return found
     }
@@ -89,8 +89,8 @@ export class PostBudgets {
   }
 }
 
-function ofAccount(reservations: TurnReservations, wish: RoomWish, at: number): Shortage | undefined {
-  const { accountId, costMicros, limits, platform, replies } = wish
+function ofAccount(reservations: TurnReservations, need: BudgetNeed, at: number): Shortage | undefined {
+  const { accountId, costMicros, limits, platform, replies } = need
   const countsReplies = limits.byId.has('replies.perDay')
   let near: readonly BookedTime[] | undefined
   for (const { rule, span, unit, weight } of BUDGETS) {
@@ -108,10 +108,10 @@ function ofAccount(reservations: TurnReservations, wish: RoomWish, at: number): 
 }
 
 /** What the platform said is left, until the budget is full again. It knows of posts that were not made here. */
-function ofReports(reservations: TurnReservations, wish: RoomWish, at: number): Shortage | undefined {
-  const { accountId, limits, platform, replies } = wish
+function ofReports(reservations: TurnReservations, need: BudgetNeed, at: number): Shortage | undefined {
+  const { accountId, limits, platform, replies } = need
   const countsReplies = limits.byId.has('replies.perDay')
-  for (const [name, { counts, remaining, reportedAt, resetsAt }] of Object.entries(wish.reports)) {
+  for (const [name, { counts, remaining, reportedAt, resetsAt }] of Object.entries(need.reports)) {
     const [since, until] = [Date.parse(reportedAt), Date.parse(resetsAt)]
     if (counts === undefined || counts === 'app_posts' || at >= until) continue
     const weight = counts === 'replies' ? (one: { replies: number }) => one.replies : posts
@@ -147,14 +147,14 @@ const APP_BUDGETS = [
 async function ofApp(
   turn: PlanningScope,
   platform: string,
-  wishes: readonly RoomWish[],
+  needs: readonly BudgetNeed[],
   at: number,
 ): Promise<Shortage | undefined> {
-  const [first] = wishes
+  const [first] = needs
   if (first === undefined) return undefined
   const base = { accountId: first.accountId, platform, scope: 'app' } as const
   const neededBy = (countsReplies: boolean) =>
-    wishes.reduce((sum, { replies }) => sum + 1 + (countsReplies ? replies : 0), 0)
+    needs.reduce((sum, { replies }) => sum + 1 + (countsReplies ? replies : 0), 0)
   for (const { countsReplies, rule } of APP_BUDGETS) {
     const allowed = numberOf(first.limits, rule)
     if (allowed === undefined) continue
@@ -165,7 +165,7 @@ async function ofApp(
     const origin = first.limits.byId.get(rule)?.source.origin ?? 'rule'
     return { ...base, rule, allowed, used, needed, unit: 'posts in 24 hours', origin, resetsAt: null }
   }
-  for (const [rule, { counts, remaining: allowed, reportedAt, resetsAt }] of wishes.flatMap(({ reports }) => {
+  for (const [rule, { counts, remaining: allowed, reportedAt, resetsAt }] of needs.flatMap(({ reports }) => {
     return Object.entries(reports)
   })) {
     const [since, until] = [Date.parse(reportedAt), Date.parse(resetsAt)]

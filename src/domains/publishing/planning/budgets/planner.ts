@@ -7,7 +7,7 @@ import { parseLocal, schedule } from '../../calendar/index.ts'
 import { BudgetExceeded, type PlanningScope, loadOf, type PostBody } from '../../posts/index.ts'
 import type { SlotFinder } from '../slots/finder.ts'
 import type { PlannedTime } from '../time.ts'
-import { PostBudgets, type RoomWish, type Shortage } from './budgets.ts'
+import { PostBudgets, type BudgetNeed, type Shortage } from './budgets.ts'
 
 /** How many days are searched for room. */
 const MOST_DAYS = 366
@@ -28,7 +28,7 @@ export function accountLimits(directory: PlatformDirectory, { capabilities, plat
 }
 
 /** Finds times with room in the budgets of accounts. */
-export class RoomPlanner {
+export class BudgetPlanner {
   readonly #clock: Clock
   readonly #directory: PlatformDirectory
   readonly #budgets: PostBudgets
@@ -42,11 +42,11 @@ export class RoomPlanner {
   }
 
   /** What a post needs of the budgets of its accounts. */
-  wishes({
+  needs({
     body,
     resources,
     targets,
-  }: Pick<Planned, 'body' | 'resources'> & { targets: readonly Wanted[] }): RoomWish[] {
+  }: Pick<Planned, 'body' | 'resources'> & { targets: readonly Wanted[] }): BudgetNeed[] {
     return targets.flatMap(({ accountId, override }) => {
       const account = resources.accounts.get(accountId)
       if (account === undefined) return []
@@ -57,8 +57,8 @@ export class RoomPlanner {
   }
 
   /** Whether posts have room at an instant, in milliseconds since the epoch. */
-  async hasRoom(turn: PlanningScope, wishes: readonly RoomWish[], at: number): Promise<boolean> {
-    return (await this.#budgets.shortage(turn, wishes, at)) === undefined
+  async hasRoom(turn: PlanningScope, needs: readonly BudgetNeed[], at: number): Promise<boolean> {
+    return (await this.#budgets.shortage(turn, needs, at)) === undefined
   }
 
   /**
@@ -86,8 +86,8 @@ export class RoomPlanner {
   async #shortage(turn: PlanningScope, planned: Planned): Promise<Missing | undefined> {
     for (const target of planned.targets) {
       if (target.time === null) continue
-      const wishes = this.wishes({ ...planned, targets: [target] })
-      const shortage = await this.#budgets.shortage(turn, wishes, Date.parse(target.time.scheduledAt))
+      const needs = this.needs({ ...planned, targets: [target] })
+      const shortage = await this.#budgets.shortage(turn, needs, Date.parse(target.time.scheduledAt))
       if (shortage !== undefined) return { shortage, time: target.time }
     }
     return undefined
@@ -96,10 +96,10 @@ export class RoomPlanner {
   async #nextDay(turn: PlanningScope, planned: Planned, time: PlannedTime): Promise<PlannedTime | undefined> {
     const local = parseLocal(time.localTime)
     if (local === undefined) return undefined
-    const wishes = this.wishes({ ...planned, targets: planned.targets.filter(({ ownTime }) => !ownTime) })
+    const needs = this.needs({ ...planned, targets: planned.targets.filter(({ ownTime }) => !ownTime) })
     for (let ahead = 1; ahead <= MOST_DAYS; ahead += 1) {
       const { adjustment, instant, wallClock } = schedule(local + ahead * DAY, time.timeZone)
-      if (instant.getTime() <= this.#clock.now() || !(await this.hasRoom(turn, wishes, instant.getTime()))) continue
+      if (instant.getTime() <= this.#clock.now() || !(await this.hasRoom(turn, needs, instant.getTime()))) continue
       return { localTime: wallClock, timeZone: time.timeZone, scheduledAt: instant.toISOString(), adjustment }
     }
     return undefined
@@ -107,9 +107,9 @@ export class RoomPlanner {
 
   async #refusal(turn: PlanningScope, planned: Planned, { shortage, time }: Missing) {
     const { allowed, needed, resetsAt, scope, unit, used } = shortage
-    const wishes = this.wishes({ ...planned, targets: planned.targets.filter(({ ownTime }) => !ownTime) })
-    const accountIds = wishes.map(({ accountId }) => accountId)
-    const hasRoom = (at: number) => this.hasRoom(turn, wishes, at)
+    const needs = this.needs({ ...planned, targets: planned.targets.filter(({ ownTime }) => !ownTime) })
+    const accountIds = needs.map(({ accountId }) => accountId)
+    const hasRoom = (at: number) => this.hasRoom(turn, needs, at)
     const slot =
       accountIds.length === 0 ? undefined : await this.#slots.find(turn, { accountIds, label: planned.label, hasRoom })
     const day = await this.#nextDay(turn, planned, time)

@@ -40,8 +40,8 @@ export class SlotFinder {
    * The next free slot, decided in the order of the workspace's turns. The caller must reserve it in the same turn.
    * @throws AppError queue_full
    */
-  async next(turn: PlanningScope, wish: SlotWish, workspaceZone?: string): Promise<PlannedTime> {
-    const slot = await this.find(turn, wish, workspaceZone)
+  async next(turn: PlanningScope, need: SlotWish, workspaceZone?: string): Promise<PlannedTime> {
+    const slot = await this.find(turn, need, workspaceZone)
     if ('time' in slot) return slot.time
     throw QueueFull({ message: slot.shortage.message, details: { reason: slot.shortage.code } })
   }
@@ -49,15 +49,15 @@ export class SlotFinder {
   /** The same, without an error. */
   async find(
     turn: PlanningScope,
-    wish: SlotWish,
+    need: SlotWish,
     workspaceZone?: string,
   ): Promise<{ time: PlannedTime } | { shortage: NonNullable<FreeSlots['exhausted']> }> {
     const zone = workspaceZone ?? (await timeZoneOf(turn.sql, turn.workspaceId))
-    const ready = await this.#queues.ready(turn, zone, wish.userId)
+    const ready = await this.#queues.ready(turn, zone, need.userId)
     const reservations = reservationsOf(turn)
-    const search = searchKey(ready, wish)
+    const search = searchKey(ready, need)
     const after = Math.max(this.#clock.now(), reservations.searchedUntil(search) ?? 0)
-    const { isSkipped, shortage, slot } = await this.#search(ready, wish, { reservations, after })
+    const { isSkipped, shortage, slot } = await this.#search(ready, need, { reservations, after })
     if (slot === undefined) return { shortage }
     // What was free but had no room for other reasons stays free for posts that are smaller.
     if (!isSkipped) reservations.noteSearch(search, slot.instant.getTime() - 1)
@@ -67,18 +67,18 @@ export class SlotFinder {
   /** The next free slots, as they are now. */
   async preview(
     workspaceId: string,
-    wish: SlotWish,
+    need: SlotWish,
     count: number,
   ): Promise<{ slots: readonly PlannedTime[]; shortage: FreeSlots['exhausted'] }> {
-    const { queue } = await this.#queues.read(workspaceId, wish.userId)
+    const { queue } = await this.#queues.read(workspaceId, need.userId)
     const slots: FreeSlot[] = []
     let examined = 0
-    const candidates = slotsAfter(queue, wish, new Date(this.#clock.now()))
+    const candidates = slotsAfter(queue, need, new Date(this.#clock.now()))
     while (slots.length < count) {
       const some = [...take(candidates, CHUNK)]
       if (some.length === 0) break
       examined += some.length
-      const taken = await takenSlots(this.#sql, wish.accountIds, some, queue.minimumGap)
+      const taken = await takenSlots(this.#sql, need.accountIds, some, queue.minimumGap)
       for (const [index, slot] of some.entries()) {
         const at = slot.instant.getTime()
         const isNear = slots.some((other) => Math.abs(other.instant.getTime() - at) < queue.minimumGap)
@@ -88,16 +88,16 @@ export class SlotFinder {
     const found = { examined, found: slots.length, horizon: HORIZON_DAYS }
     return {
       slots: slots.map((slot) => timeOfSlot(slot)),
-      shortage: slots.length < count ? explainShortage(queue, wish, found) : null,
+      shortage: slots.length < count ? explainShortage(queue, need, found) : null,
     }
   }
 
   async #search(
     { queue }: ReadyQueue,
-    { hasRoom, ...wish }: SlotWish,
+    { hasRoom, ...need }: SlotWish,
     { after, reservations }: { reservations: TurnReservations; after: number },
   ): Promise<Found> {
-    const { accountIds } = wish
+    const { accountIds } = need
     const horizon = HORIZON_DAYS - Math.floor((after - this.#clock.now()) / DAY)
     const reach = Math.max(queue.minimumGap, MINUTE)
     let examined = 0
@@ -105,7 +105,7 @@ export class SlotFinder {
     let ahead = 2 * DAY
     let loadedTo = Number.NEGATIVE_INFINITY
     const slices = new Slices()
-    for (const slot of slotsAfter(queue, wish, new Date(after), horizon)) {
+    for (const slot of slotsAfter(queue, need, new Date(after), horizon)) {
       const at = slot.instant.getTime()
       examined += 1
       await slices.pause()
@@ -119,7 +119,7 @@ export class SlotFinder {
       if (hasRoom === undefined || (await hasRoom(at))) return { slot, isSkipped }
       isSkipped = true
     }
-    return { isSkipped, shortage: explainShortage(queue, wish, { examined, found: 0, horizon: HORIZON_DAYS }) }
+    return { isSkipped, shortage: explainShortage(queue, need, { examined, found: 0, horizon: HORIZON_DAYS }) }
   }
 }
 

@@ -5,7 +5,7 @@ import type { Sql } from '../../../../core/sql.ts'
 import { query } from '../../../../db/query.ts'
 import { PLATFORMS } from '../../../../platforms/registry.ts'
 import { posts, postSegments, postTargets } from '../../posts/index.ts'
-import { LEAD_MS, STOP_MS } from './desk.ts'
+import { LEAD_MS, STOP_MS } from './claims.ts'
 import { prepareTarget } from './jobs.ts'
 
 /** Later ones are left to the publication. */

@@ -14,7 +14,7 @@ import type { LinkPages } from '../../../../platforms/link-card.ts'
 import type { MediaSources } from '../attempts/media-source.ts'
 import { AttemptProgress, FencedError, momentOf, type LiveSegment } from '../attempts/progress.ts'
 import { ProgressLedger } from '../attempts/progress-ledger.ts'
-import { STOP_MS } from './desk.ts'
+import { STOP_MS } from './claims.ts'
 import { claimPreparation, settlePreparation } from './turns.ts'
 
 interface PreparerNeeds {

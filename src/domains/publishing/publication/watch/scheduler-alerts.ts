@@ -50,7 +50,7 @@ export class SchedulerAlerts {
   ): Promise<void> {
     const { clock, database, notifications } = this.#needs
     const data = { minutes: Math.round((clock.now() - Date.parse(since)) / MINUTE) }
-    const { notices, told } = await database.transaction(async (tx) => {
+    const { notices, notified } = await database.transaction(async (tx) => {
       const isFirst = (await publicationBeats.update(tx, unchanged, { stoppedAt })) > 0
       const administrators = isFirst ? await findAdministrators(tx) : []
       const happened = {
@@ -60,10 +60,10 @@ export class SchedulerAlerts {
         data,
         workspaceId: undefined,
       }
-      return { told: administrators, notices: await notifications.spreader.spread(tx, happened) }
+      return { notified: administrators, notices: await notifications.dispatcher.dispatch(tx, happened) }
     })
     notifications.inbox.announce(notices)
-    for (const { email, locale } of told) {
+    for (const { email, locale } of notified) {
       const texts = textsFor(locale)
       const { text, title } = render(texts, { type, data, actors: [], people: 0, count: 1 })
       await this.#send(renderMail(email, title, text, { texts }))

@@ -7,7 +7,7 @@ import type { RemotePost } from '../../../../platforms/publishing.ts'
 import type { AccountCalls, OpenedAccount } from '../../../social/accounts/index.ts'
 import { problemOf } from '../../posts/index.ts'
 import { retryDelayMs } from '../../publication/index.ts'
-import { REMOTE_LEASE_MS, type ChangedSegment, type RemoteClaim, type RemoteOutcome } from './desk.ts'
+import { REMOTE_LEASE_MS, type ChangedSegment, type RemoteClaim, type RemoteOutcome } from './remote-changes.ts'
 import { claimRemoteChange, settleRemoteChange } from '../turns.ts'
 
 const MOST_CALLS = 200

@@ -15,7 +15,7 @@ import {
   type TargetRow,
 } from '../../posts/index.ts'
 import { deletePostNow } from './deleting.ts'
-import { isShown, type RemoteDesk } from '../edits/desk.ts'
+import { isShown, type RemoteChanges } from '../edits/remote-changes.ts'
 import { REASONS } from '../edits/reasons.ts'
 import type { DeletedPostData } from '../schemas.ts'
 
@@ -28,12 +28,12 @@ interface Options {
 export class PostRemoval {
   readonly #clock: Clock
   readonly #actions: PostActions
-  readonly #desk: RemoteDesk
+  readonly #changes: RemoteChanges
 
-  constructor(clock: Clock, actions: PostActions, desk: RemoteDesk) {
+  constructor(clock: Clock, actions: PostActions, changes: RemoteChanges) {
     this.#clock = clock
     this.#actions = actions
-    this.#desk = desk
+    this.#changes = changes
   }
 
   /**
@@ -87,7 +87,7 @@ export class PostRemoval {
       const why = 'It is not known whether it was published at one of its accounts. Say whether it was, then try again.'
       throw notPossible('delete', status, undecided, why)
     }
-    const changes = await this.#desk.changesOf(turn, before)
+    const changes = await this.#changes.changesOf(turn, before)
     let isLeft = false
     const targets: TargetRow[] = []
     for (const target of before.targets) {
@@ -111,13 +111,13 @@ export class PostRemoval {
   async #planned(
     turn: Turn,
     target: TargetRow,
-    known: Parameters<RemoteDesk['request']>[3],
+    known: Parameters<RemoteChanges['request']>[3],
     updatedAt: string,
     isRunning: boolean,
   ): Promise<TargetRow> {
-    const { canRemove, title } = this.#desk.platform(target)
+    const { canRemove, title } = this.#changes.platform(target)
     if (!canRemove) return { ...target, problem: isRunning ? target.problem : REASONS.notRemovable(title), updatedAt }
-    await this.#desk.request(turn, target, 'remove', known)
+    await this.#changes.request(turn, target, 'remove', known)
     // While a target is being published, its reason says how that goes.
     return isRunning ? target : { ...target, problem: REASONS.removing(title), updatedAt }
   }

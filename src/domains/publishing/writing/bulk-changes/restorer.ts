@@ -11,7 +11,7 @@ import {
   type LoadedPost,
   type TargetRow,
 } from '../../posts/index.ts'
-import { timeOfPost, type RoomPlanner, publishAt } from '../../planning/index.ts'
+import { timeOfPost, type BudgetPlanner, publishAt } from '../../planning/index.ts'
 import type { PostChecks } from '../checks.ts'
 import { stampOf } from './stamp.ts'
 import type { PostBefore } from './tables.ts'
@@ -19,7 +19,7 @@ import type { PostBefore } from './tables.ts'
 interface Needs {
   readonly clock: Clock
   readonly checks: PostChecks
-  readonly room: RoomPlanner
+  readonly room: BudgetPlanner
   readonly approvals: Provided<ApprovalGate>
 }
 

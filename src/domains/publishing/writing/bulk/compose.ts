@@ -1,5 +1,5 @@
 import type { Foundation } from '../../../../foundation.ts'
-import type { RoomPlanner } from '../../planning/index.ts'
+import type { BudgetPlanner } from '../../planning/index.ts'
 import type { ApprovalGate, PostReader } from '../../posts/index.ts'
 import type { Provided } from '../../../../core/provided.ts'
 import type { PostActions } from '../actions.ts'
@@ -10,7 +10,7 @@ import { BulkChanges } from '../bulk-changes/changes.ts'
 import { PostRestorer } from '../bulk-changes/restorer.ts'
 import type { PostChecks } from '../checks.ts'
 import type { PostQuota } from '../quota.ts'
-import type { SeriesDesk } from '../series/desk.ts'
+import type { SeriesActions } from '../series/actions.ts'
 import { PostBatches } from './batches.ts'
 import { PostExporter } from './exporter.ts'
 import { PostImporter } from './importer.ts'
@@ -22,8 +22,8 @@ interface Parts {
   readonly checks: PostChecks
   readonly quota: PostQuota
   readonly reader: PostReader
-  readonly room: RoomPlanner
-  readonly series: SeriesDesk
+  readonly room: BudgetPlanner
+  readonly series: SeriesActions
   readonly settings: AuthorSettings
 }
 

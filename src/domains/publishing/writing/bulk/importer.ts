@@ -27,7 +27,7 @@ import { assetsOf, NO_MEDIA, unfetched, type FetchedMedia } from '../media-urls/
 import { urlsIn, withAssets } from '../media-urls/urls-in.ts'
 import type { PostQuota } from '../quota.ts'
 import { textsOf, warningsOfMany } from '../repeated-texts.ts'
-import type { SeriesDesk } from '../series/desk.ts'
+import type { SeriesActions } from '../series/actions.ts'
 import type { BulkPostInput, BulkResultData, BulkRowData } from './schemas.ts'
 import { readPosts, readSheet, type RowFault, type WantedRow } from './sheet-reader.ts'
 import { postBatches } from './tables.ts'
@@ -61,7 +61,7 @@ interface Needs {
   readonly checks: PostChecks
   readonly quota: PostQuota
   readonly settings: AuthorSettings
-  readonly series: Pick<SeriesDesk, 'create'>
+  readonly series: Pick<SeriesActions, 'create'>
 }
 
 /** What all rows of a request share. */

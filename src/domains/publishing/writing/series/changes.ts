@@ -12,7 +12,7 @@ import { bodyOf, overrideOf, loadPosts, savePost, type LoadedPost, posts } from 
 import type { TextOrigins } from '../text-origin/text-origins.ts'
 import { plannedTime } from '../../planning/index.ts'
 import { dueOccurrences, SeriesDates, type SeriesRule } from './dates.ts'
-import { cutBefore, openSeries, requireOccurrence, resourcesOf, saveSeries } from './desk.ts'
+import { cutBefore, openSeries, requireOccurrence, resourcesOf, saveSeries } from './actions.ts'
 import { recurringPostCreated } from './events.ts'
 import { makeOccurrences } from './jobs.ts'
 import type { OccurrenceMaker } from './maker.ts'

@@ -2,12 +2,12 @@ import type { Services } from '../../../../core/services.ts'
 import type { Foundation } from '../../../../foundation.ts'
 import type { AuthorSettings } from '../author-settings.ts'
 import type { PostAuthor } from '../author.ts'
-import type { RoomPlanner } from '../../planning/index.ts'
+import type { BudgetPlanner } from '../../planning/index.ts'
 import type { PostChecks } from '../checks.ts'
 import type { TextOrigins } from '../text-origin/text-origins.ts'
 import type { PostValidation } from '../validation.ts'
 import { SeriesChanges } from './changes.ts'
-import { SeriesDesk } from './desk.ts'
+import { SeriesActions } from './actions.ts'
 import { checkAuthors } from './jobs.ts'
 import { OccurrenceMaker } from './maker.ts'
 import { SeriesReader } from './reader.ts'
@@ -18,7 +18,7 @@ interface Posts extends Pick<Services, 'plans' | 'workspaces'> {
   readonly author: PostAuthor
   readonly checks: PostChecks
   readonly origins: TextOrigins
-  readonly room: RoomPlanner
+  readonly room: BudgetPlanner
   readonly settings: AuthorSettings
   readonly validation: PostValidation
 }
@@ -35,7 +35,7 @@ export function composeSeries(
   })
   return {
     reader,
-    desk: new SeriesDesk({ sql, clock, author, checks, origins, plans, reader, settings, validation }),
+    actions: new SeriesActions({ sql, clock, author, checks, origins, plans, reader, settings, validation }),
     changes: new SeriesChanges({ clock, author, checks, origins, maker, reader }),
     seriesRunner: new SeriesRunner(clock, maker),
     seriesWatch: new SeriesWatch(sql, clock, turns),

@@ -5,7 +5,7 @@ import { PUBLISHING_STATUSES, type PostingAccount } from '../../../social/accoun
 import {
   DELETED,
   DISCONNECTED,
-  type RoomPlanner,
+  type BudgetPlanner,
   type Resources,
   newTarget,
   startBy,
@@ -44,14 +44,14 @@ export class OccurrenceMaker {
   readonly #author: PostAuthor
   readonly #checks: PostChecks
   readonly #origins: TextOrigins
-  readonly #room: RoomPlanner
+  readonly #room: BudgetPlanner
 
   constructor(parts: {
     clock: Clock
     author: PostAuthor
     checks: PostChecks
     origins: TextOrigins
-    room: RoomPlanner
+    room: BudgetPlanner
   }) {
     this.#origins = parts.origins
     this.#clock = parts.clock
@@ -152,8 +152,8 @@ export class OccurrenceMaker {
     if (verdict !== undefined && !verdict.isValid) {
       return { status: 'failed', problem: REASONS.refused(verdict.failures.map(({ message }) => message)) }
     }
-    const wishes = this.#room.wishes({ body: post.body, resources, targets: [{ accountId, override }] })
-    if (!(await this.#room.hasRoom(turn, wishes, Date.parse(scheduledAt ?? '')))) {
+    const needs = this.#room.needs({ body: post.body, resources, targets: [{ accountId, override }] })
+    if (!(await this.#room.hasRoom(turn, needs, Date.parse(scheduledAt ?? '')))) {
       return { status: 'failed', problem: REASONS.noRoom }
     }
     return isUsable(account) ? undefined : { status: 'draft', problem: PROBLEMS.held(whyHeld(account)) }

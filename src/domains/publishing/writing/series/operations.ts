@@ -102,7 +102,7 @@ export const endPostSeries = operation({
   errors: [...CHANGING, ValidationFailed],
   example: { ...PATH, body: {} },
   handle: async ({ body, ifMatch, path, turn, writing }) =>
-    ok('Recurring post ended', await writing.series.desk.end(turn, path.seriesId, body, ifMatch)),
+    ok('Recurring post ended', await writing.series.actions.end(turn, path.seriesId, body, ifMatch)),
 })
 
 export const resumePostSeries = operation({
@@ -118,7 +118,7 @@ export const resumePostSeries = operation({
   errors: [...CHANGING],
   example: PATH,
   handle: async ({ caller: { userId }, ifMatch, path, turn, writing }) =>
-    ok('Recurring post resumed', await writing.series.desk.resume(turn, path.seriesId, { userId, ifMatch })),
+    ok('Recurring post resumed', await writing.series.actions.resume(turn, path.seriesId, { userId, ifMatch })),
 })
 
 export const skipPostOccurrence = operation({
@@ -133,5 +133,5 @@ export const skipPostOccurrence = operation({
   errors: [...CHANGING, ValidationFailed, PostNotPossible],
   example: { path: { seriesId, occurrence: '2026-12-25T12:00:00' } },
   handle: async ({ ifMatch, path, turn, writing }) =>
-    ok('Occurrence left out', await writing.series.desk.skip(turn, path, ifMatch)),
+    ok('Occurrence left out', await writing.series.actions.skip(turn, path, ifMatch)),
 })

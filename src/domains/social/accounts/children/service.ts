@@ -22,12 +22,12 @@ import type { AccountSeats } from '../seats.ts'
 import { needsSeat, type SocialAccounts } from '../service.ts'
 import { asAppError } from '../platform-calls.ts'
 import { socialAccounts, type SocialAccountRow } from '../tables.ts'
-import type { TokenKeeper } from '../token-keeper.ts'
+import type { TokenRefresher } from '../token-refresher.ts'
 import type { CredentialVault } from '../vault.ts'
 import type { ChildAccountData } from './schemas.ts'
 
 interface ChildrenNeeds {
-  readonly keeper: TokenKeeper
+  readonly refresher: TokenRefresher
   readonly directory: PlatformDirectory
   readonly vault: CredentialVault
   readonly accounts: SocialAccounts
@@ -168,8 +168,8 @@ export class AccountChildren {
     id: string,
     platform: string,
   ): Promise<{ row: SocialAccountRow; entry: ConfiguredPlatform; context: AccountContext }> {
-    const { directory, keeper } = this.#with
-    const opened = await openUsable(this.#sql, keeper, directory, id)
+    const { directory, refresher } = this.#with
+    const opened = await openUsable(this.#sql, refresher, directory, id)
     const entry = directory.find(opened.row.platform)
     if (entry === undefined) throw NotFound()
     if (opened.row.platform !== platform) {

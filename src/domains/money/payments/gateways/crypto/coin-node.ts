@@ -89,15 +89,15 @@ export class CoinNode implements Chain {
   }
 
   async *touched(since: number): AsyncIterable<Touched> {
-    const told = new Set<string>()
+    const reported = new Set<string>()
     for (let skip = 0; ; skip += PAGE) {
       // A page has its oldest transaction first; the first page has the newest ones.
       const page = await this.#ask<ListedTransaction[]>('listtransactions', ['*', PAGE, skip, true])
       for (const { address, category, label, timereceived } of page) {
         const isNew =
-          address !== undefined && category === 'receive' && timereceived * SECOND >= since && !told.has(address)
+          address !== undefined && category === 'receive' && timereceived * SECOND >= since && !reported.has(address)
         if (!isNew || label === undefined || !UUID.test(label)) continue
-        told.add(address)
+        reported.add(address)
         yield { address, data: {}, paymentId: label }
       }
       if (page.length < PAGE || (page[0]?.timereceived ?? 0) * SECOND < since) return

@@ -52,7 +52,7 @@ export interface PreparationSettleInput {
   readonly calls: readonly LoggedCall[]
 }
 
-interface PreparationDeskNeeds {
+interface PreparationClaimsNeeds {
   readonly clock: Clock
   readonly switches: Pick<Switches, 'isOn'>
   readonly times: LeaseTimes
@@ -60,10 +60,10 @@ interface PreparationDeskNeeds {
 }
 
 /** Gives scheduled targets to preparations and takes back their outcomes, in turns. The target stays scheduled. */
-export class PreparationDesk {
-  readonly #needs: PreparationDeskNeeds
+export class PreparationClaims {
+  readonly #needs: PreparationClaimsNeeds
 
-  constructor(needs: PreparationDeskNeeds) {
+  constructor(needs: PreparationClaimsNeeds) {
     this.#needs = needs
   }
 

@@ -38,7 +38,7 @@ const NO_STORAGE =
  * Decides what this node records, and makes assets of the files. A file stays in the folder until it is an asset, also
  * when a process ends in between.
  */
-export class RecordingKeeper {
+export class NodeRecordings {
   readonly #dependencies: Dependencies
   /** Reserved storage by session. */
   readonly #quotas = new Map<string, RecordingQuota>()

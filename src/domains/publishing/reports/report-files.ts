@@ -51,7 +51,7 @@ interface Request extends Pick<ReportRow, 'accountIds' | 'format' | 'language' |
 }
 
 /** Reports as files: requested, made by a job, kept for a while. */
-export class ReportDesk {
+export class ReportFiles {
   readonly #foundation: Foundation
   readonly #analytics: Services['analytics']
 

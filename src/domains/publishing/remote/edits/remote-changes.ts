@@ -74,7 +74,7 @@ export interface RemoteSettleInput {
 type Found = LoadedPost & { readonly target: TargetRow }
 
 /** Plans edits and deletions of what is published, gives them to workers and takes back the outcomes, in turns. */
-export class RemoteDesk {
+export class RemoteChanges {
   readonly #clock: Clock
   readonly #directory: PlatformDirectory
 

@@ -9,7 +9,7 @@ import type { Credential, RefreshStyle } from '../../../platforms/platform.ts'
 import { startApp, type App } from '../../../../test/support/app.ts'
 import { seedUser, seedWorkspace } from '../../../../test/support/seed.ts'
 import { encryptionKeys, socialAccounts, socialCredentials, type SocialAccountRow } from './tables.ts'
-import { TokenKeeper } from './token-keeper.ts'
+import { TokenRefresher } from './token-refresher.ts'
 import { CredentialVault } from './vault.ts'
 import { accountView } from './views.ts'
 
@@ -64,7 +64,7 @@ async function refresh({ credential }: { credential: Credential }): Promise<Cred
   }
 }
 
-function keeper(): TokenKeeper {
+function refresher(): TokenRefresher {
   const platform = {
     key: 'test',
     title: 'Test',
@@ -77,7 +77,7 @@ function keeper(): TokenKeeper {
   }
   const entry = { platform, settings: {}, configured: true }
   const directory = { find: () => entry, context: () => ({ clock }) } as unknown as PlatformDirectory
-  return new TokenKeeper(sql, clock, vault(), directory, {
+  return new TokenRefresher(sql, clock, vault(), directory, {
     refreshed: async () => undefined,
     broken: async (_account, reason) => void broken.push(reason),
   })
@@ -135,10 +135,10 @@ async function account(): Promise<SocialAccountRow> {
   return row
 }
 
-describe('TokenKeeper', () => {
+describe('TokenRefresher', () => {
   test('refreshes an expired single-use token once for 50 callers on two nodes', async () => {
     const row = await account()
-    const [first, second] = [keeper(), keeper()]
+    const [first, second] = [refresher(), refresher()]
     const calls = Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? first : second).credentialOf(row))
     const all = await Promise.all(calls)
     expect(refreshes).toBe(1)
@@ -147,8 +147,8 @@ describe('TokenKeeper', () => {
 
   test('uses a token that is still valid', async () => {
     const row = await account()
-    await keeper().credentialOf(row)
-    await keeper().credentialOf(row)
+    await refresher().credentialOf(row)
+    await refresher().credentialOf(row)
     expect(refreshes).toBe(1)
   })
 
@@ -156,7 +156,7 @@ describe('TokenKeeper', () => {
     style = 'reusable'
     faults = ['empty']
     const row = await account()
-    await keeper().credentialOf(row)
+    await refresher().credentialOf(row)
     const stored = await socialCredentials.first(sql, { accountId: row.id })
     expect(stored && (await vault().open(stored))).toMatchObject({ accessToken: 'access-1', refreshToken: 'refresh-0' })
   })
@@ -164,30 +164,33 @@ describe('TokenKeeper', () => {
   test('an outage of the platform does not break the account', async () => {
     faults = ['down']
     const row = await account()
-    await expect(keeper().credentialOf(row)).rejects.toMatchObject({ kind: 'server_error' })
+    await expect(refresher().credentialOf(row)).rejects.toMatchObject({ kind: 'server_error' })
     expect(broken).toEqual([])
-    expect(await keeper().credentialOf(row)).toMatchObject({ accessToken: 'access-1' })
+    expect(await refresher().credentialOf(row)).toMatchObject({ accessToken: 'access-1' })
   })
 
   test('repeats a refresh whose reply was lost, where tokens can be used again', async () => {
     style = 'reusable'
     faults = ['lost']
     const row = await account()
-    expect(await keeper().credentialOf(row)).toMatchObject({ accessToken: 'access-2' })
+    expect(await refresher().credentialOf(row)).toMatchObject({ accessToken: 'access-2' })
     expect(broken).toEqual([])
   })
 
   test('the user must connect again when the reply with the only new token was lost', async () => {
     faults = ['lost']
     const row = await account()
-    await expect(keeper().credentialOf(row)).rejects.toMatchObject({ kind: 'auth_expired', code: 'refresh_reply_lost' })
+    await expect(refresher().credentialOf(row)).rejects.toMatchObject({
+      kind: 'auth_expired',
+      code: 'refresh_reply_lost',
+    })
     expect(broken).toEqual([expect.stringContaining('was lost on the way')])
   })
 
   test('the user must connect again when the grant was revoked', async () => {
     valid.clear()
     const row = await account()
-    await expect(keeper().credentialOf(row)).rejects.toMatchObject({ kind: 'auth_expired' })
+    await expect(refresher().credentialOf(row)).rejects.toMatchObject({ kind: 'auth_expired' })
     expect(broken).toEqual(['revoked'])
   })
 
@@ -196,7 +199,7 @@ describe('TokenKeeper', () => {
     const dead = { leaseToken: randomUUID(), leaseUntil: new Date(clock.now() + 1) }
     await socialCredentials.update(sql, { accountId: row.id }, dead)
     clock.advance(1_000)
-    expect(await keeper().credentialOf(row)).toMatchObject({ accessToken: 'access-1' })
+    expect(await refresher().credentialOf(row)).toMatchObject({ accessToken: 'access-1' })
   })
 
   test('says that a reply was lost when the node that waited for it died', async () => {
@@ -204,7 +207,10 @@ describe('TokenKeeper', () => {
     valid.delete('refresh-0')
     const dead = { leaseToken: randomUUID(), leaseUntil: new Date(clock.now() - 1) }
     await socialCredentials.update(sql, { accountId: row.id }, dead)
-    await expect(keeper().credentialOf(row)).rejects.toMatchObject({ kind: 'auth_expired', code: 'refresh_reply_lost' })
+    await expect(refresher().credentialOf(row)).rejects.toMatchObject({
+      kind: 'auth_expired',
+      code: 'refresh_reply_lost',
+    })
     expect(broken).toEqual([expect.stringContaining('was lost on the way')])
   })
 
@@ -212,11 +218,11 @@ describe('TokenKeeper', () => {
     style = 'reusable'
     faults = ['lost', 'lost', 'lost']
     const row = await account()
-    await expect(keeper().credentialOf(row)).rejects.toMatchObject({ kind: 'network' })
+    await expect(refresher().credentialOf(row)).rejects.toMatchObject({ kind: 'network' })
     expect(broken).toEqual([])
     style = 'single_use'
     valid.clear()
-    await expect(keeper().credentialOf(row)).rejects.toMatchObject({ code: 'refresh_reply_lost' })
+    await expect(refresher().credentialOf(row)).rejects.toMatchObject({ code: 'refresh_reply_lost' })
     const stored = await socialCredentials.first(sql, { accountId: row.id })
     expect(stored).toMatchObject({ leaseToken: null, leaseUntil: null })
   })
@@ -224,9 +230,9 @@ describe('TokenKeeper', () => {
   test('sends a refused refresh token again only when the user asks for it', async () => {
     const row = await account()
     await socialAccounts.update(sql, { id: row.id }, { brokenReason: 'revoked by the user' })
-    await expect(keeper().credentialOf(row)).rejects.toMatchObject({ detail: 'revoked by the user' })
+    await expect(refresher().credentialOf(row)).rejects.toMatchObject({ detail: 'revoked by the user' })
     expect([refreshes, broken]).toEqual([0, []])
-    expect(await keeper().credentialOf(row, { evenIfBroken: true })).toMatchObject({ accessToken: 'access-1' })
+    expect(await refresher().credentialOf(row, { evenIfBroken: true })).toMatchObject({ accessToken: 'access-1' })
   })
 
   test('does not overwrite a credential that was connected during the refresh', async () => {
@@ -236,7 +242,7 @@ describe('TokenKeeper', () => {
       const released = { leaseToken: null, leaseUntil: null }
       await socialCredentials.update(sql, { accountId: row.id }, { ...fresh, ...released, version: 2 })
     }
-    await keeper().credentialOf(row)
+    await refresher().credentialOf(row)
     const stored = await socialCredentials.first(sql, { accountId: row.id })
     expect(stored && (await vault().open(stored)).accessToken).toBe('connected again')
   })

@@ -6,7 +6,7 @@ import { waitFor } from '../../../../test/support/wait.ts'
 import { DatabaseUnavailable, NotFound } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { DesiredState } from '../media-link/desired-states.ts'
-import { RecordingKeeper } from './recording-keeper.ts'
+import { NodeRecordings } from './node-recordings.ts'
 import { recordingPrefix } from './recording-file.ts'
 
 const [workspaceId, streamId, sessionId] = [uuidv7(1), uuidv7(2), uuidv7(3)]
@@ -16,13 +16,13 @@ const state = { workspaceId, stream, recordSession: sessionId, recordGaps: 'cut'
 let folder: string
 let turns: { name: string; file: string }[] = []
 let refusal: Error | undefined
-let keeper: RecordingKeeper
+let recordings: NodeRecordings
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'crier-keeper-'))
   turns = []
   refusal = undefined
   const line = (): void => {}
-  keeper = new RecordingKeeper({
+  recordings = new NodeRecordings({
     folder,
     splitMs: 60_000,
     quota: { resize: async () => {}, release: async () => {} },
@@ -37,10 +37,10 @@ beforeEach(async () => {
     },
     log: { debug: line, info: line, warn: line, error: line },
     refresh: () => {},
-  } as unknown as ConstructorParameters<typeof RecordingKeeper>[0])
+  } as unknown as ConstructorParameters<typeof NodeRecordings>[0])
 })
 afterEach(async () => {
-  await keeper.close(1_000)
+  await recordings.close(1_000)
   await rm(folder, { recursive: true, force: true })
 })
 
@@ -49,20 +49,20 @@ const kept = () => turns.flatMap(({ file, name }) => (name === 'streams.keep_rec
 
 test('recording starts only after the files of an earlier process are listed', async () => {
   await writeFile(join(folder, nameOf(1)), 'left')
-  await keeper.prepare(state)
-  expect(keeper.complete(state, stream as never)).toEqual(stream)
-  await keeper.start()
-  expect(keeper.complete(state, stream as never).recording).toMatchObject({ sessionId })
+  await recordings.prepare(state)
+  expect(recordings.complete(state, stream as never)).toEqual(stream)
+  await recordings.start()
+  expect(recordings.complete(state, stream as never).recording).toMatchObject({ sessionId })
   await writeFile(join(folder, nameOf(2)), 'being written')
   await waitFor(() => kept().length > 0)
   expect(kept()).toEqual([nameOf(1)])
 })
 
 test('a missing file is reported and does not block other imports', async () => {
-  await keeper.start()
-  for (const at of [1, 2]) keeper.onEvent({ type: 'recording.started', streamId, path: join(folder, nameOf(at)) })
+  await recordings.start()
+  for (const at of [1, 2]) recordings.onEvent({ type: 'recording.started', streamId, path: join(folder, nameOf(at)) })
   await writeFile(join(folder, nameOf(2)), 'whole')
-  keeper.lostAll()
+  recordings.lostAll()
   await waitFor(() => kept().length > 0)
   expect(kept()).toEqual([nameOf(2)])
   await waitFor(() => turns.some(({ file, name }) => name === 'streams.recording_lost' && file === nameOf(1)))
@@ -72,11 +72,11 @@ test.each([
   ['is retried while the database is unavailable', () => DatabaseUnavailable({ retryAfter: 2 }), 4],
   ['is given up when it is refused, as when the workspace was purged', () => NotFound(), 1],
 ])('the state of a recording %s', async (_name, error, tries) => {
-  await keeper.start()
+  await recordings.start()
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   try {
     refusal = error()
-    keeper.onEvent({ type: 'recording.started', streamId, path: join(folder, nameOf(1)) })
+    recordings.onEvent({ type: 'recording.started', streamId, path: join(folder, nameOf(1)) })
     await vi.advanceTimersByTimeAsync(3_500)
     expect(turns).toHaveLength(tries)
   } finally {

@@ -36,7 +36,7 @@ const EAGER_ROUNDS = 4
 const MOST = 50
 
 /** Decides which broadcasts this node plays, fetches their files, and stores their positions. */
-export class PlayoutKeeper {
+export class NodePlayouts {
   readonly #dependencies: Dependencies
   readonly #taken = new Map<string, Taken>()
   #present: ReadonlySet<string> = new Set()

@@ -25,7 +25,7 @@ interface Picture {
  * Prepares the pictures of slates. Media work redraws them, because the media process must not open files of users.
  * Without a drawn picture there is no slate yet. If drawing fails, the card is shown.
  */
-export class SlateKeeper {
+export class NodeSlates {
   readonly #dependencies: Dependencies
   /** Pictures by their key in the storage. */
   readonly #pictures = new Map<string, Picture>()

@@ -35,7 +35,7 @@ export interface StoredChecks {
 type Decider = Pick<PostDecisionData, 'userId'> | Pick<PostDecisionData, 'guestId' | 'guestName'>
 
 /** What members and guests do with posts in review, in turns. */
-export class ApprovalDesk {
+export class ApprovalActions {
   readonly #clock: Clock
   readonly #reviews: Reviews
   readonly #checks: StoredChecks

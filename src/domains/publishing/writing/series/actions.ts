@@ -63,7 +63,7 @@ interface Needs {
 type PostCheckData = Static<typeof PostCheck>
 
 /** Begins, ends and resumes series, in turns. */
-export class SeriesDesk {
+export class SeriesActions {
   readonly #needs: Needs
 
   constructor(needs: Needs) {

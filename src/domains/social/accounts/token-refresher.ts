@@ -63,7 +63,7 @@ export interface TokenEvents {
  * in PostgreSQL decides which, and the lease's token is the fence of the result. A platform's outage never breaks an
  * account; only the platform's own refusal of the grant does.
  */
-export class TokenKeeper {
+export class TokenRefresher {
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #vault: CredentialVault
@@ -265,7 +265,7 @@ export interface OpenAccount {
  */
 export async function openAccount(
   sql: Sql,
-  keeper: TokenKeeper,
+  refresher: TokenRefresher,
   directory: PlatformDirectory,
   accountId: string,
   options: UseOptions = {},
@@ -275,6 +275,6 @@ export async function openAccount(
   if (row === undefined || entry === undefined) return undefined
   const holder = row.sharesLogin && row.loginId !== null ? await socialAccounts.first(sql, { id: row.loginId }) : row
   if (holder === undefined || holder.removedAt !== null) throw expired(row, 'its login was disconnected')
-  const credential = await keeper.credentialOf(holder, options)
+  const credential = await refresher.credentialOf(holder, options)
   return { row, context: { ...directory.context(entry, options), credential, remoteId: row.remoteId } }
 }

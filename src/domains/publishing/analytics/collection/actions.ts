@@ -18,7 +18,7 @@ const WAIT_MS = 10 * MINUTE
 type Result = SyncResultData['accounts'][number]
 
 /** What users change: requests to read accounts, and records that they delete. */
-export class AnalyticsDesk {
+export class AnalyticsActions {
   readonly #clock: Clock
   readonly #watched: (turn: Turn) => WatchedAccounts
   readonly #watch: CollectionWatch

@@ -28,7 +28,7 @@ export interface Happened {
 }
 
 /** Notifies users by their settings: in the app, by mail and on their devices. */
-export class Spreader {
+export class NotificationDispatcher {
   readonly #foundation: Foundation
 
   constructor(foundation: Foundation) {
@@ -36,7 +36,7 @@ export class Spreader {
   }
 
   /** @returns the events to announce after the commit */
-  async spread(tx: Transaction, happened: Happened): Promise<PersonalNotice[]> {
+  async dispatch(tx: Transaction, happened: Happened): Promise<PersonalNotice[]> {
     const type = this.#foundation.declared.notificationTypes.get(happened.type)
     // A job of a newer version.
     if (type === undefined) return []
