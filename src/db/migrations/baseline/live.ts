@@ -50,7 +50,8 @@ export const live = [
       created_at timestamptz not null,
       updated_at timestamptz not null,
       platform text,
-      worked_at timestamptz
+      worked_at timestamptz,
+      test_until timestamptz
     )`,
   'create index rtmp_destinations_by_workspace on rtmp_destinations (workspace_id, id)',
   `

@@ -1,3 +1,4 @@
+import { DestinationFaultCode } from '../destinations/index.ts'
 import {
   Id,
   Input,
@@ -14,7 +15,6 @@ import {
 } from '../../../core/schema.ts'
 import { Several } from '../../../core/several.ts'
 import { pageFields } from '../../../core/page.ts'
-import { DestinationFaultCode } from './fault-codes.ts'
 import { RenderingInput, RenderingView } from './rendering.ts'
 import { inputPreference, inputSelected } from './inputs.ts'
 import { recordGaps } from './record-gaps.ts'
