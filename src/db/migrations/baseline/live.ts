@@ -32,7 +32,8 @@ export const live = [
       unconfirmed_since timestamptz,
       input_preference text not null default 'primary',
       input_selected text,
-      record_gaps text not null default 'cut'
+      record_gaps text not null default 'cut',
+      whip_token_sealed text
     )`,
   'create unique index streams_path_key on streams (path)',
   `create index streams_interrupted on streams (status_since) where status = 'interrupted'`,

@@ -1,4 +1,12 @@
-import { make, newName, times, type Lists, type Rows, type Stage } from '../../../../test/support/stage.ts'
+import {
+  make,
+  newName,
+  times,
+  type Fixtures,
+  type Lists,
+  type Rows,
+  type Stage,
+} from '../../../../test/support/stage.ts'
 import type * as operations from './operations.ts'
 
 export const rows: Rows = {
@@ -17,4 +25,18 @@ export function rtmpDestination(stage: Stage): Promise<string> {
     streamKey: 'secret-key',
   }
   return make(stage, 'POST /api/streams/rtmp-destinations', body)
+}
+
+export const fixtures: Fixtures<typeof operations> = {
+  // A server that cannot be reached, so that the example shows what to do.
+  testRtmpDestination: async (stage) => {
+    const { workspaceId } = stage
+    const body = {
+      workspaceId,
+      name: newName('server'),
+      url: 'rtmp://live.example.invalid/app',
+      streamKey: 'secret-key',
+    }
+    return { path: { id: await make(stage, 'POST /api/streams/rtmp-destinations', body) } }
+  },
 }
