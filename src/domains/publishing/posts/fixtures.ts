@@ -99,6 +99,18 @@ export const fixtures: Fixtures<Operations> = {
     const id = await post(stage)
     return { path: { id, commentId: await comment(stage, id) }, as: { apiKey: stage.owner.apiKey } }
   },
+  updatePostComment: async (stage) => {
+    const id = await post(stage)
+    return { path: { id, commentId: await comment(stage, id) }, as: { apiKey: stage.owner.apiKey } }
+  },
+  resolvePostComment: async (stage) => {
+    const id = await post(stage)
+    return { path: { id, commentId: await comment(stage, id) } }
+  },
+  reopenPostComment: async (stage) => {
+    const id = await post(stage)
+    return { path: { id, commentId: await comment(stage, id) } }
+  },
   deletePosts: async (stage) => ({ body: { ...inWorkspace(stage), ids: [await post(stage)] } }),
   retryPost: async (stage) => ({ path: { id: await failed(stage) }, once: true }),
   updatePostSeries: async (stage) => ({ path: { seriesId: await recurring(stage) } }),
