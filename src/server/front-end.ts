@@ -98,6 +98,7 @@ export function createGateway(resources: NodeResources, composition: Composition
     onRequest: (response) => front.server.requestedElsewhere(response),
     calls: front.calls,
     memberships: composition.memberships,
+    owners: composition.owners,
     sql: database,
     viewing: composition.services.notifications.screens,
     trustedProxies: config.TRUST_PROXY,

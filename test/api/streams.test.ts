@@ -143,7 +143,9 @@ describe('the keys of a stream', () => {
     const keys = (await keysOf(_id)).body.data
     const refused = await world.as('reader').call('POST /api/streams/{id}/keys', at(_id))
     expect([refused.status, refused.text.includes(keys.whipToken)]).toEqual([403, false])
-    const audit = await app.database.rows<{ action: string }>('select * from audit_log where workspace_id = $1', [workspaceId])
+    const audit = await app.database.rows<{ action: string }>('select * from audit_log where workspace_id = $1', [
+      workspaceId,
+    ])
     expect(audit.filter((entry) => entry.action === 'getStreamKeys')).toHaveLength(1)
     const everything = JSON.stringify([
       audit,
