@@ -66,6 +66,9 @@ export const lists: Lists<Operations> = {
     return { path: { id } }
   },
   listUpcomingPosts: times((stage) => post(stage, { scheduledFor: tomorrow(stage) })),
+  listDeletedPosts: times(async (stage) => {
+    await change(stage, 'DELETE /api/posts/{id}', { id: await post(stage) }, {})
+  }),
   listPostComments: async (stage, count) => {
     const id = await post(stage)
     for (let made = 0; made < count; made += 1) await comment(stage, id)
@@ -110,6 +113,11 @@ export const fixtures: Fixtures<Operations> = {
   reopenPostComment: async (stage) => {
     const id = await post(stage)
     return { path: { id, commentId: await comment(stage, id) } }
+  },
+  restorePost: async (stage) => {
+    const id = await post(stage, LATER)
+    await change(stage, 'DELETE /api/posts/{id}', { id }, {})
+    return { path: { id }, once: true }
   },
   deletePosts: async (stage) => ({ body: { ...inWorkspace(stage), ids: [await post(stage)] } }),
   retryPost: async (stage) => ({ path: { id: await failed(stage) }, once: true }),
