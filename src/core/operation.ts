@@ -271,6 +271,18 @@ export function returnsFile(op: Pick<NamedOperation, 'returns'>): boolean {
   return Object.values(op.returns as Record<string, { file?: true } | null>).some((returns) => returns?.file === true)
 }
 
+/** Whether the reply is something to download that needs a credential, so that it can have a download link. */
+export function isDownload({
+  access,
+  method,
+  returns,
+  ticket,
+}: Pick<NamedOperation, 'access' | 'method' | 'returns' | 'ticket'>): boolean {
+  if (method !== 'GET' || access === 'public' || access === 'internal' || ticket !== undefined) return false
+  const type = (returns as Record<number, { contentType?: string } | null>)[200]?.contentType
+  return type !== undefined && !/^(?:text\/html|application\/json)/.test(type)
+}
+
 /**
  * All operations of a registry.
  * @throws Error when a declaration is inconsistent; the message names the operation

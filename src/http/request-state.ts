@@ -37,6 +37,10 @@ export class RequestState implements Work {
   caller: Caller | undefined
   /** Set for a signed request of a worker. */
   worker: WorkerGrant | undefined
+  /** The query without the parameter of a download link. */
+  queryText: string
+  /** A download link was the credential. */
+  downloads = false
   /** A signed URL was the credential, so there is no caller. */
   linked = false
   rate: RateDecision | undefined
@@ -77,6 +81,7 @@ export class RequestState implements Work {
     this.compiled = compiled
     this.exchange = exchange
     this.parameters = parameters
+    this.queryText = exchange.query
     this.requestId = requestIdOf(exchange)
     this.startedAt = performance.now()
     this.userAgent = exchange.headers.userAgent.slice(0, 300)

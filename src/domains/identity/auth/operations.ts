@@ -1,8 +1,8 @@
 import type { Caller } from '../../../core/caller.ts'
-import { EmailUnverified, NotFound } from '../../../core/errors.ts'
+import { Conflict, EmailUnverified, NotFound } from '../../../core/errors.ts'
 import { operation } from '../../../core/operation.ts'
 import { PageQuery } from '../../../core/page.ts'
-import { done, list, ok } from '../../../core/reply.ts'
+import { created, done, list, ok } from '../../../core/reply.ts'
 import { Done, Envelope, Id, Input, ListOf, type Static } from '../../../core/schema.ts'
 import { EmailInUse } from '../users/index.ts'
 import { cookieOf, endOfCookie, refreshTokenOf, replyWithTokens } from './cookie-session.ts'
@@ -24,8 +24,10 @@ import {
   Confirmed,
   COOKIE_HEADERS,
   type ConfirmedData,
+  DownloadLinkView,
   Login,
   Logout,
+  NewDownloadLink,
   ProviderPath,
   ProviderSignIn,
   PasswordReset,
@@ -255,4 +257,22 @@ export const revokeSession = operation({
     await auth.service.revokeSession(caller, path.id)
     return done('Session ended')
   },
+})
+
+export const createDownloadLink = operation({
+  route: 'POST /api/auth/download-links',
+  summary: 'Create a link to download a file',
+  description:
+    'For browsers, which cannot send a header with a download. The link is for any GET operation that answers with a file and needs a credential: PDF, zip, CSV, calendar, media. It works once, for a minute, for this path and query only, and counts as a request of the credential that has made it: it needs the same scopes when it is used, and does not work if the credential was revoked by then. It cannot be resumed.',
+  access: 'user',
+  limitedKeys: true,
+  body: NewDownloadLink,
+  returns: { 201: Envelope(DownloadLinkView) },
+  headers: ['Cache-Control'],
+  errors: [Conflict],
+  example: { body: { path: '/api/assets/01939c5e-7a3b-7c21-9f58-2f6f2c1d0a61/download' } },
+  handle: async ({ auth, body, caller }) => ({
+    ...created('Download link created', await auth.downloads.create(caller, body.path)),
+    headers: { 'Cache-Control': 'no-store' },
+  }),
 })

@@ -170,3 +170,18 @@ export const ProviderSignIn = Input({
   session: SessionIn,
 })
 export type ProviderSignInData = Static<typeof ProviderSignIn>
+
+export const NewDownloadLink = Input({
+  path: Text(1, 2_000, {
+    pattern: '^/api/[\\x21-\\x7e]*$',
+    description: 'the path of the file with its query, such as `/api/posts/export?workspaceId=…`',
+  }),
+})
+
+export const DownloadLinkView = named(
+  'DownloadLink',
+  Type.Object({
+    url: Type.String({ description: 'Open it in the browser. It is secret, and works once' }),
+    expiresAt: { ...Timestamp, description: 'A minute after it was made' },
+  }),
+)
