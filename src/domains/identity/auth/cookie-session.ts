@@ -44,10 +44,10 @@ export async function replyWithTokens<T extends TokenPair>(
   const page = pageOf(request)
   const tokens = await issue()
   const message = messageOf(tokens)
-  if (page === undefined) return reply(200, { status: true as const, message, data: tokens as InCookie<T> })
+  if (page === undefined) return reply(200, { status: true as const, message, data: tokens })
   const { refreshToken, ...data } = tokens
   const headers = headersOf(page, refreshToken, REFRESH_LIFETIME_MS / SECOND)
-  return reply(200, { status: true as const, message, data: data as InCookie<T> }, headers)
+  return reply(200, { status: true as const, message, data }, headers)
 }
 
 /**

@@ -270,7 +270,7 @@ export const createDownloadLink = operation({
   returns: { 201: Envelope(DownloadLinkView) },
   headers: ['Cache-Control'],
   errors: [Conflict],
-  example: { body: { path: '/api/assets/01939c5e-7a3b-7c21-9f58-2f6f2c1d0a61/download' } },
+  example: { body: { path: '/api/posts/export?workspaceId=01939c5e-7a3b-7c21-9f58-2f6f2c1d0a01&format=csv' } },
   handle: async ({ auth, body, caller }) => ({
     ...created('Download link created', await auth.downloads.create(caller, body.path)),
     headers: { 'Cache-Control': 'no-store' },
