@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { DestinationTest } from '../media/relay/test-destination.ts'
 import type { WhipReply, WhipRequest } from '../media/types.ts'
 import type { OpenedWhep } from '../media/whip/whep/proxy.ts'
 import type { SourceFacts } from '../media/work/transcode/fitness.ts'
@@ -78,6 +79,7 @@ export interface MediaCalls {
   readonly openPreview: OpenPreview
   readonly whep: WhepLink
   readonly askWhip: AskWhip
+  readonly testDestination: TestDestination
   /** Values of the Link header that help WHIP and WHEP clients to connect. */
   readonly iceLinks: readonly string[]
   /** @throws MediaWorkError if such a rendition cannot be made of the file */
@@ -97,6 +99,12 @@ export interface WhepLink {
   /** @returns whether there was such a session */
   readonly end: (address: string, streamId: string, session: string) => Promise<boolean>
 }
+
+/** Publishes five seconds of the slate to a server, and reports how far it got. Never retries. */
+export type TestDestination = (destination: {
+  readonly url: string
+  readonly streamKey: string
+}) => Promise<DestinationTest>
 
 /** Asks the media process of another node, at `host:port`. A rejection means that it does not answer. */
 export type AskWhip = (address: string, request: WhipRequest) => Promise<WhipReply>

@@ -1,6 +1,7 @@
 import type { IfMatch } from './precondition.ts'
 import type { Caller, Member } from './caller.ts'
 import type { RequestContext } from './operation.ts'
+import type { OwnPage } from './own-page.ts'
 import type { Services } from './services.ts'
 import type { Turn } from './turn.ts'
 import type { Upload } from './upload.ts'
@@ -22,6 +23,8 @@ export interface RequestData {
   readonly bearer?: string | undefined
   /** The value of the cookie that the operation declares. It never crosses to another node. */
   readonly cookie?: string | undefined
+  /** The page of this server that sent the request. It never crosses to another node. */
+  readonly ownPage?: OwnPage | undefined
   /** The value of the header that signs the body. It never crosses to another node. */
   readonly signature?: string | undefined
   /** The Accept-Language header, if the operation declares that it reads it. It never crosses to another node. */
@@ -77,6 +80,10 @@ export function contextFactory(services: Services): ContextFactory {
 
     get cookie(): string | undefined {
       return this.#data.cookie
+    }
+
+    get ownPage(): OwnPage | undefined {
+      return this.#data.ownPage
     }
 
     get signature(): string | undefined {

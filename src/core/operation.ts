@@ -1,3 +1,4 @@
+import type { OwnPage } from './own-page.ts'
 import type { IfMatch } from './precondition.ts'
 import type { Static, TSchema } from 'typebox'
 import type { Caller, Member } from './caller.ts'
@@ -72,6 +73,8 @@ export interface RequestContext<P, Q, B, Prepared = undefined> {
   readonly bearer: string | undefined
   /** The value of the declared `cookie`; undefined without one. */
   readonly cookie: string | undefined
+  /** Set if the operation declares `ownPage` and a page of this server sent the request from a browser. */
+  readonly ownPage: OwnPage | undefined
   /** The value of the declared `signature` header; undefined without one. */
   readonly signature: string | undefined
   /** The Accept-Language header, if the operation declares `languages`; undefined without one. */
@@ -154,6 +157,8 @@ export interface OperationDeclaration<
   readonly bearer?: 'own'
   /** The name of a cookie to read, for pages that a browser is sent to. */
   readonly cookie?: string
+  /** Learns whether a page of this server sent the request, and its cookies. For refresh tokens that scripts cannot read. */
+  readonly ownPage?: true
   /**
    * The name of a header, in lower case, with which another system signs the body. The handler gets its value as
    * `signature` and must check it against the body as it was sent, so the operation needs a `bodyType` or a raw upload.
@@ -264,6 +269,18 @@ export interface NamedOperation extends Operation {
 /** Whether the reply is a file, which supports ranges. */
 export function returnsFile(op: Pick<NamedOperation, 'returns'>): boolean {
   return Object.values(op.returns as Record<string, { file?: true } | null>).some((returns) => returns?.file === true)
+}
+
+/** Whether the reply is something to download that needs a credential, so that it can have a download link. */
+export function isDownload({
+  access,
+  method,
+  returns,
+  ticket,
+}: Pick<NamedOperation, 'access' | 'method' | 'returns' | 'ticket'>): boolean {
+  if (method !== 'GET' || access === 'public' || access === 'internal' || ticket !== undefined) return false
+  const type = (returns as Record<number, { contentType?: string } | null>)[200]?.contentType
+  return type !== undefined && !/^(?:text\/html|application\/json)/.test(type)
 }
 
 /**

@@ -41,6 +41,16 @@ export interface Tickets {
   redeem(operation: string, ticket: string): Caller
 }
 
+/** Links with which browsers download files. */
+export interface Downloads {
+  /**
+   * Uses a link up, and returns the caller that has made it.
+   * @param query without the parameter of the link
+   * @throws AppError invalid_credential
+   */
+  redeem(path: string, query: string, token: string): Promise<Caller>
+}
+
 export type Credential =
   | { readonly kind: 'token'; readonly token: string }
   | { readonly kind: 'api_key'; readonly key: string }

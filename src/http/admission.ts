@@ -36,6 +36,8 @@ export function authenticate(state: RequestState, options: PipelineOptions): voi
     followLink(state, options)
     return
   }
+  const download = downloadToken(state)
+  if (download !== undefined) return followDownload(state, options, download)
   const { authorization } = exchange.headers
   if (compiled.op.access === 'internal' && authorization.startsWith(`${options.workers.scheme} `)) {
     return admitWorker(state, options)
@@ -77,6 +79,28 @@ function identify(
   if (ticket !== null) return tickets.redeem(op.name, ticket)
   if (op.access !== 'public') throw Unauthorized()
   return undefined
+}
+
+/** The token of a download link, which is the last parameter of the query. */
+function downloadToken({ compiled, exchange: { headers, http, query } }: RequestState): string | undefined {
+  if (!compiled.isDownload || headers.authorization !== '' || headers.apiKey !== '') return undefined
+  // HEAD changes nothing, so it cannot use a link up.
+  return http?.headOnly === true ? undefined : DOWNLOAD.exec(query)?.[1]
+}
+
+const DOWNLOAD = /(?:^|&)download=([\w-]{20,100})$/
+
+async function followDownload(state: RequestState, options: PipelineOptions, token: string): Promise<void> {
+  const { compiled, exchange, parameters } = state
+  let index = 0
+  const path = compiled.op.pattern.replace(/\{\w+\}/g, () => parameters[index++] ?? '')
+  state.queryText = exchange.query.replace(DOWNLOAD, '')
+  state.downloads = true
+  try {
+    setCaller(state, options, await options.downloads.redeem(path, state.queryText, token))
+  } catch (error) {
+    await refuseCredential(options.limiter, exchange.remoteAddress, error)
+  }
 }
 
 /** Whether a request has a signed URL instead of a credential. */

@@ -1,5 +1,5 @@
 import { limitClassOf, RATE_LIMITS } from '../core/limits.ts'
-import type { NamedOperation } from '../core/operation.ts'
+import { isDownload, type NamedOperation } from '../core/operation.ts'
 import { pipelineErrors } from './declared-errors.ts'
 import { inputReader, type InputReader } from './input.ts'
 import { ReplyChecker } from './reply-checker.ts'
@@ -17,6 +17,8 @@ export interface CompiledOperation {
   readonly ratePolicy: string
   /** The policy's name in the RateLimit header. */
   readonly rateName: string
+  /** Whether it takes download links in place of a credential. */
+  readonly isDownload: boolean
   /** Whether its handler has always replied without waiting. Undefined before its first request. */
   neverWaits: boolean | undefined
 }
@@ -31,6 +33,7 @@ export function compiledOperation(op: NamedOperation, checkReplies: boolean): Co
     checker: checkReplies ? new ReplyChecker(op, pipelineErrors(op)) : undefined,
     ratePolicy: policy ? `"${limit}";q=${policy.burst};w=${policy.windowSeconds}` : '',
     rateName: `"${limit}"`,
+    isDownload: isDownload(op),
     neverWaits: undefined,
   }
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '../core/log.ts'
+import type { OwnPage } from '../core/own-page.ts'
 import { TallyLog } from '../core/tally-log.ts'
 
 const EXPOSED =
@@ -15,12 +16,21 @@ export interface RequestHosts {
   readonly forwarded: string
 }
 
+/** What a browser says of the page that sends a request. */
+export interface PageHeaders extends RequestHosts {
+  /** Sec-Fetch-Site. Browsers send it to addresses with HTTPS and to localhost. */
+  readonly site: string
+  /** The Cookie header. */
+  readonly cookies: string
+}
+
 type Headers = readonly (readonly [string, string])[]
 
 /**
  * Decides which pages may call the API and open sockets, by their origin (Fetch standard, CORS protocol). Pages of this
  * server are always allowed, under any host name. Credentials are sent in headers, never in cookies, so a page can only
- * use credentials that its user gave it.
+ * use credentials that its user gave it. The only exception are operations with `ownPage`, which read a cookie of pages
+ * of this server and of no others. No reply has Access-Control-Allow-Credentials.
  */
 export class Cors {
   readonly #origins: ReadonlySet<string>
@@ -55,6 +65,15 @@ export class Cors {
       fields: hosts(),
     })
     return false
+  }
+
+  /**
+   * The page that sent a request, if it is a page of this server in a browser. `CORS_ORIGINS` does not count: its pages
+   * get no cookies.
+   */
+  ownPage(origin: string, { cookies, site, ...hosts }: PageHeaders): OwnPage | undefined {
+    if (site !== 'same-origin' || !this.#isSameOrigin(origin, hosts)) return undefined
+    return { isSecure: origin.startsWith('https:'), cookies }
   }
 
   /** Logs the counts of repeated refusals now. */

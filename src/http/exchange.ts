@@ -3,6 +3,7 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { clientAddress, networkOf } from '../core/client-address.ts'
 import type { AppError } from '../core/error.ts'
 import { Overloaded, RequestTimeout } from '../core/errors.ts'
+import type { OwnPage } from '../core/own-page.ts'
 import { BodyChunks } from './body-chunks.ts'
 import { BodyStream, tooLarge } from './body-stream.ts'
 import { peerOf, type ClientBounds } from './client-bounds.ts'
@@ -46,6 +47,8 @@ export class HttpExchange {
   onOver: (() => void) | undefined
   /** Headers that are sent with any reply. */
   corsHeaders: readonly (readonly [string, string])[] = []
+  /** The page of this server that sent the request, if the operation asks for it. */
+  ownPage: OwnPage | undefined
   /** A HEAD request: the reply has no body. */
   headOnly = false
   /** The reply asks the client to open another connection for its next request, unless the reply is a file. */

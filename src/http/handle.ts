@@ -18,11 +18,13 @@ async function claimKey(state: RequestState, idempotency: IdempotencyKeys): Prom
   const { op } = compiled
   // If the operation takes its own bearer token, the principal does not identify the caller.
   const ownBearer = op.bearer === 'own' ? (state.bearer ?? '') : ''
+  // A stored reply may set a cookie, so only a browser with the same cookies gets it again.
+  const page = state.ownPage === undefined ? '' : `\n${JSON.stringify(state.ownPage)}`
   const claimed = await idempotency.claim({
     principal: caller?.userId ?? `address:${state.remoteAddress}`,
     operation: op.name,
     key: exchange.headers.idempotencyKey,
-    request: [op.name, JSON.stringify(path), JSON.stringify(query), ownBearer, text].join('\n'),
+    request: [op.name, JSON.stringify(path), JSON.stringify(query), ownBearer, text].join('\n') + page,
     isTurn: op.turn === true,
     content,
   })

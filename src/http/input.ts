@@ -35,12 +35,11 @@ export function inputReader(op: NamedOperation): InputReader {
  * @throws AppError validation_failed, bad_request, not_found, payload_too_large
  */
 export function readFields(state: RequestState): void {
-  const { compiled, exchange, parameters, text } = state
+  const { compiled, parameters, queryText, text } = state
   const { reader } = compiled
   const errors: NonNullable<AppError['errors']>[number][] = []
   const path = reader.checkPath ? readPath(reader, reader.checkPath, parameters) : {}
   let query: unknown = {}
-  const { query: queryText } = exchange
   if (reader.checkQuery) {
     const read = reader.readQuery(queryText)
     const checked = reader.checkQuery(read.values)

@@ -82,6 +82,7 @@ function options(): PipelineOptions {
       used: (one) => void used.push(one),
     },
     workers: { scheme: 'Worker', admit: () => Promise.reject(Forbidden()) },
+    downloads: { redeem: () => Promise.reject(Forbidden()) },
     tickets: { redeem: (name, ticket) => ({ ...ADA, userId: `${name} ${ticket}`, via: 'ticket' }) },
     links,
     memberships: { find: (id, userId) => (userId === 'ada' && id === WORKSPACE ? member : undefined) },

@@ -2,7 +2,16 @@ import type { AppError } from '../core/error.ts'
 import type { ContextFactory } from '../core/context.ts'
 import type { MainThread } from '../core/main-thread.ts'
 import type { NamedOperation } from '../core/operation.ts'
-import type { Authenticator, Memberships, Owners, RateLimiter, Switches, Tickets, Workers } from '../core/ports.ts'
+import type {
+  Authenticator,
+  Downloads,
+  Memberships,
+  Owners,
+  RateLimiter,
+  Switches,
+  Tickets,
+  Workers,
+} from '../core/ports.ts'
 import type { SignedLinks } from '../core/signed-links.ts'
 import { measured } from '../core/work-time.ts'
 import type { Turns } from '../turns/turn-runner.ts'
@@ -29,6 +38,7 @@ import type { UploadSlots } from './upload-slots.ts'
 export interface PipelineOptions {
   readonly authenticator: Authenticator
   readonly tickets: Tickets
+  readonly downloads: Downloads
   readonly workers: Workers
   readonly links: SignedLinks
   readonly memberships: Memberships

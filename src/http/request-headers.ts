@@ -88,11 +88,12 @@ export class HttpHeaders implements RequestHeaders {
  * The values of all headers of this name, joined by commas: some proxies append to an existing header, others add a new
  * one. Call it before uWS's handler returns.
  * @param header in lower case
+ * @param separator what joins them; HTTP/2 can split cookies into several headers (RFC 9113, 8.2.3)
  */
-export function allOf(request: HttpRequest, header: string): string {
+export function allOf(request: HttpRequest, header: string, separator = ','): string {
   const values: string[] = []
   request.forEach((name, value) => {
     if (name === header) values.push(value)
   })
-  return values.join(',')
+  return values.join(separator)
 }

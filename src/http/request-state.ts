@@ -6,6 +6,7 @@ import { requestId as newRequestId } from '../core/id.ts'
 import { NOTABLE_MS, type MainThread, type Reservation } from '../core/main-thread.ts'
 import type { RateDecision } from '../core/ports.ts'
 import { readIfMatch, type IfMatch } from '../core/precondition.ts'
+import type { OwnPage } from '../core/own-page.ts'
 import type { Reply } from '../core/reply.ts'
 import type { Upload } from '../core/upload.ts'
 import type { Work } from '../core/work-time.ts'
@@ -36,6 +37,10 @@ export class RequestState implements Work {
   caller: Caller | undefined
   /** Set for a signed request of a worker. */
   worker: WorkerGrant | undefined
+  /** The query without the parameter of a download link. */
+  queryText: string
+  /** A download link was the credential. */
+  downloads = false
   /** A signed URL was the credential, so there is no caller. */
   linked = false
   rate: RateDecision | undefined
@@ -76,6 +81,7 @@ export class RequestState implements Work {
     this.compiled = compiled
     this.exchange = exchange
     this.parameters = parameters
+    this.queryText = exchange.query
     this.requestId = requestIdOf(exchange)
     this.startedAt = performance.now()
     this.userAgent = exchange.headers.userAgent.slice(0, 300)
@@ -97,6 +103,11 @@ export class RequestState implements Work {
     if (cookie === undefined) return undefined
     const pairs = (this.exchange.http?.extra['cookie'] ?? '').split(/; */)
     return pairs.find((pair) => pair.startsWith(`${cookie}=`))?.slice(cookie.length + 1)
+  }
+
+  /** The page of this server that sent the request, if the operation asks for it. */
+  get ownPage(): OwnPage | undefined {
+    return this.exchange.http?.ownPage
   }
 
   /** The value of the header that signs the body, if the operation declares one. */

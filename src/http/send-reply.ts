@@ -16,6 +16,8 @@ export function sendReply(state: RequestState, reply: Reply): number | Promise<n
   const { op } = compiled
   compiled.checker?.checkReply(reply)
   const headers = commonHeaders(state)
+  // The address has been a secret. It is used up, but belongs into no log of another server.
+  if (state.downloads) headers.push(['Referrer-Policy', 'no-referrer'], ['X-Robots-Tag', 'noindex'])
   if (state.replayed) headers.push(['Idempotent-Replayed', 'true'])
   if (reply.headers) headers.push(...Object.entries(reply.headers))
   const caching = reply.body instanceof RawBody ? reply.body.caching : undefined

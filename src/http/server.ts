@@ -15,7 +15,7 @@ import {
 import type { Logger } from '../core/log.ts'
 import { returnsFile, type Method, type NamedOperation } from '../core/operation.ts'
 import { ClientBounds, type NodeLimiter } from './client-bounds.ts'
-import type { Cors, RequestHosts } from './cors.ts'
+import type { Cors, PageHeaders, RequestHosts } from './cors.ts'
 import { errorReply } from './error-reply.ts'
 import { HttpExchange } from './exchange.ts'
 import { framingFault } from './framing.ts'
@@ -106,7 +106,13 @@ export class HttpServer {
       const pattern = op.pattern.replace(/\{(\w+)\}/g, ':$1')
       const parameters = [...op.pattern.matchAll(/\{\w+\}/g)].length
       const handle = compileOperation(op, options.pipeline)
-      const served: Served = { needs: headersOf(op), parameters, handle, count: countOf(op) }
+      const served: Served = {
+        needs: headersOf(op),
+        parameters,
+        handle,
+        count: countOf(op),
+        asksForPage: op.ownPage === true,
+      }
       this.app[VERBS[op.method]](pattern, (response, request) => this.#serve(response, request, served, false))
       if (takesHead(op)) {
         this.app.head(pattern, (response, request) => this.#serve(response, request, served, true))
@@ -217,6 +223,7 @@ export class HttpServer {
     const exchange = this.#exchange(response, request, needs)
     if (exchange === undefined) return
     exchange.headOnly = headOnly
+    if (served.asksForPage) exchange.ownPage = this.#options.cors.ownPage(exchange.headers.origin, pageHeaders(request))
     if (count !== 'never') {
       if (this.#draining) {
         this.#fail(exchange, ShuttingDown({ retryAfter: 5 }))
@@ -335,6 +342,11 @@ function hostsOf(request: HttpRequest): RequestHosts {
   return { host: request.getHeader('host'), forwarded: allOf(request, 'x-forwarded-host') }
 }
 
+/** Call it before uWS's handler returns. */
+function pageHeaders(request: HttpRequest): PageHeaders {
+  return { ...hostsOf(request), site: request.getHeader('sec-fetch-site'), cookies: allOf(request, 'cookie', '; ') }
+}
+
 /** uWS does not report why it could not listen, so Node's own server tries the same and reports the error. */
 function whyNotBound(host: string, port: number): Promise<Error> {
   return new Promise((resolve) => {
@@ -352,6 +364,8 @@ interface Served {
   readonly parameters: number
   readonly handle: RequestHandler
   readonly count: Count
+  /** See `OperationDeclaration.ownPage`. */
+  readonly asksForPage: boolean
 }
 
 /**

@@ -12,6 +12,7 @@ import { SOCKET_LIMITS } from './limits.ts'
 import type { UserSocket } from './connected-users.ts'
 import { PresenceMessage, ViewingMessage } from './protocol.ts'
 import type { Typing } from './typing.ts'
+import type { Viewers } from './viewers.ts'
 
 export interface ClientMessagesOptions {
   /** Authenticates a credential that was sent over a socket. @throws AppError */
@@ -19,6 +20,7 @@ export interface ClientMessagesOptions {
   readonly calls: SocketCalls
   readonly typing: Typing
   readonly viewing: Viewing
+  readonly viewers: Viewers
   /** Called when a client reports on one socket that its user is online or away. */
   readonly onPresence: (socket: UserSocket, isAway: boolean) => void
   /** Called when a socket has a new credential, which may have other scopes. */
@@ -44,7 +46,7 @@ export class ClientMessages {
 
   /** Starts handling the messages of an authenticated socket. */
   join(socket: UserSocket): void {
-    const { calls, typing, onPresence, viewing } = this.#options
+    const { calls, typing, onPresence, viewers, viewing } = this.#options
     acknowledgeAsText(socket)
     const pending = { count: 0 }
     const serve = (name: string, answer: (message: unknown, client: SocketClient) => Promise<CallReply>) => {
@@ -70,7 +72,14 @@ export class ClientMessages {
       viewing.show(socket, (checked.value as { resources: readonly ViewedResource[] }).resources)
       return DONE
     })
-    socket.on('disconnect', () => viewing.leave(socket))
+    serve('viewer', async (message) => {
+      const data = await viewers.announce(socket, message)
+      return { ...DONE, json: JSON.stringify({ status: true, message: 'Others who have it open', data }) }
+    })
+    socket.on('disconnect', () => {
+      viewing.leave(socket)
+      viewers.leave(socket)
+    })
     socket.on('auth', (...received: unknown[]) => void this.#renew(socket, received))
   }
 

@@ -1,7 +1,7 @@
 import { event } from '../core/event.ts'
 import { EXAMPLE } from '../core/example-ids.ts'
 import { PresenceState } from '../core/presence-state.ts'
-import { Id, Nullable, Timestamp, Type } from '../core/schema.ts'
+import { Id, Nullable, OneOf, States, Timestamp, Type, type Static } from '../core/schema.ts'
 
 const { channelId, userId, workspaceId } = EXAMPLE
 
@@ -33,4 +33,31 @@ export const presenceChanged = event({
     ),
   }),
   example: { workspaceId, userId, presence: 'online', lastSeenAt: null },
+})
+
+const State = States('ViewerState', 'What a user does with a post, a stream or a file', {
+  viewing: 'They have it open',
+  typing: 'They are writing in it',
+  gone: 'They have left it',
+})
+export type ViewerState = Static<typeof State>
+
+export const viewerUpdated = event({
+  name: 'viewer.updated',
+  summary: 'A member has opened or left a post, a stream or a file, or is writing in it',
+  scope: 'posts:read',
+  stored: false,
+  data: Type.Object({
+    workspaceId: Id,
+    kind: OneOf(['post', 'stream', 'asset'], {
+      description: 'Members need the scope `posts:read`, `streams:read` or `media:read` to get it',
+    }),
+    resourceId: Id,
+    userId: Id,
+    state: State,
+    expiresInSeconds: Type.Integer({
+      description: 'Take them for gone after this time, unless the event is sent again; 0 for `gone`',
+    }),
+  }),
+  example: { workspaceId, kind: 'post', resourceId: EXAMPLE.postId, userId, state: 'typing', expiresInSeconds: 6 },
 })

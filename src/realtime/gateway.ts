@@ -32,6 +32,7 @@ import { StalledReaders } from './stalled-readers.ts'
 import { UnauthenticatedConnections, type EngineConnection } from './unauthenticated.ts'
 import { ConcurrencyLimit } from './concurrency-limit.ts'
 import { Typing } from './typing.ts'
+import { Viewers, type ViewersOptions } from './viewers.ts'
 import { refuseOnce } from './upgrade-refusals.ts'
 import { appForEngine } from './uws-app.ts'
 
@@ -47,6 +48,8 @@ export interface GatewayOptions {
   readonly limiter: RateLimiter
   readonly access: AccessSource
   readonly memberships: Memberships
+  /** Finds the workspace of what a user has open. */
+  readonly owners: ViewersOptions['owners']
   readonly sql: Sql
   readonly viewing: ClientMessagesOptions['viewing']
   /** Runs the operations that clients call. */
@@ -89,6 +92,7 @@ export class Gateway {
   readonly #rooms: RoomPublisher
   readonly #users: ConnectedUsers
   readonly #messages: ClientMessages
+  readonly #viewers: Viewers
   /** The presence of users on all nodes. */
   readonly presence: Presence
   readonly #stalled: StalledReaders
@@ -107,6 +111,13 @@ export class Gateway {
     this.#rooms = new RoomPublisher(app)
     this.#failures = new TallyLog(log)
     this.#users = new ConnectedUsers(access, eventTypes.values(), log)
+    this.#viewers = new Viewers({
+      memberships: options.memberships,
+      owners: options.owners,
+      coordination,
+      clock,
+      whenRoomsCurrent: (workspaceId, action) => this.#users.whenRoomsCurrent(workspaceId, action),
+    })
     this.#messages = new ClientMessages({
       authenticate: (socket, credential) => this.#authenticate(socket, credential),
       calls: options.calls,
@@ -119,6 +130,7 @@ export class Gateway {
         clock,
         whenRoomsCurrent: (workspaceId, action) => this.#users.whenRoomsCurrent(workspaceId, action),
       }),
+      viewers: this.#viewers,
       onPresence: (socket, isAway) => {
         socket.data.isAway = isAway
         this.#updatePresence(socket)
@@ -166,6 +178,7 @@ export class Gateway {
     await this.#messages.drain(DRAIN_MS)
     clearInterval(this.#timer)
     for (const end of this.#ends) end()
+    this.#viewers.close()
     for (const socket of this.#users.all()) socket.emit('closing', { code: ShuttingDown.code })
     this.#io.disconnectSockets(true)
     await this.presence.close()

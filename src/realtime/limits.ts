@@ -39,5 +39,18 @@ export const UNAUTHENTICATED_LIMITS = {
 /** How many resources one socket can view. */
 export const VIEWING_LIMITS = { resources: 10 } as const
 
+/** Who has a post, a stream or a file open. */
+export const VIEWER_LIMITS = {
+  /** Resources that one socket has open. A further one closes the oldest. */
+  perSocket: 10,
+  /** How many viewers a reply names. */
+  shown: 50,
+  /** How often the same state of a user is announced. */
+  everyMs: { viewing: 10 * SECOND, typing: 3 * SECOND },
+  /** For how long a state is shown if it is not repeated. */
+  expiresInSeconds: { viewing: 45, typing: 6 },
+  expireEveryMs: SECOND,
+} as const
+
 /** How often typing is announced, and for how long it is shown. */
 export const TYPING_LIMITS = { everyMs: 3 * SECOND, expiresInSeconds: 6 } as const

@@ -2,7 +2,7 @@ import { EXAMPLE } from '../core/example-ids.ts'
 import { Generation, Id, Input, OneOf, Text, Timestamp, Type } from '../core/schema.ts'
 import { ServiceStatus } from '../core/service-switch.ts'
 import type { SocketMessageType } from '../core/socket-protocol.ts'
-import { SOCKET_LIMITS, UNAUTHENTICATED_LIMITS, TYPING_LIMITS, VIEWING_LIMITS } from './limits.ts'
+import { SOCKET_LIMITS, UNAUTHENTICATED_LIMITS, TYPING_LIMITS, VIEWER_LIMITS, VIEWING_LIMITS } from './limits.ts'
 
 /**
  * Messages over sockets other than events. `/api/asyncapi.json` and `/docs/sockets` are made from them. Domains declare
@@ -12,6 +12,13 @@ import { SOCKET_LIMITS, UNAUTHENTICATED_LIMITS, TYPING_LIMITS, VIEWING_LIMITS } 
 export const TypingMessage = Input({ workspaceId: Id, channelId: Id })
 
 export const PresenceMessage = Input({ presence: OneOf(['online', 'away']) })
+
+export const ViewerMessage = Input({
+  workspaceId: Id,
+  kind: OneOf(['post', 'stream', 'asset']),
+  resourceId: Id,
+  state: OneOf(['viewing', 'typing', 'gone']),
+})
 
 export const ViewingMessage = Input({
   resources: Type.Array(
@@ -31,7 +38,7 @@ const AuthReply = Type.Union([
   Type.Object({ status: Type.Literal(false), code: Type.String(), message: Type.String() }),
 ])
 
-const { channelId, ideaId, workspaceId } = EXAMPLE
+const { channelId, ideaId, postId, workspaceId } = EXAMPLE
 
 export const clientMessages: readonly SocketMessageType[] = [
   {
@@ -98,6 +105,14 @@ export const clientMessages: readonly SocketMessageType[] = [
     data: TypingMessage,
     ack: 'reply',
     example: { workspaceId, channelId },
+  },
+  {
+    name: 'viewer',
+    summary: 'Report that the user has a post, a stream or a file open',
+    description: `Others who may read it receive \`viewer.updated\`. Send it when the user opens it, types (\`typing\`) or leaves (\`gone\`), and repeat it every ${VIEWER_LIMITS.everyMs.viewing / 1_000 + 5} seconds: \`viewing\` expires after ${VIEWER_LIMITS.expiresInSeconds.viewing} seconds, \`typing\` after ${VIEWER_LIMITS.expiresInSeconds.typing}. The reply lists the others who have it open, at most ${VIEWER_LIMITS.shown}. A socket has at most ${VIEWER_LIMITS.perSocket} things open; a further one closes the oldest. What a closed socket had open is \`gone\`.`,
+    data: ViewerMessage,
+    ack: 'reply',
+    example: { workspaceId, kind: 'post', resourceId: postId, state: 'typing' },
   },
   {
     name: 'presence',

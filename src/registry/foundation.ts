@@ -13,7 +13,11 @@ import { turnEntities } from '../turns/tables.ts'
 export const foundation = domain({
   name: 'foundation',
   personal,
-  events: { chatTyping: events.chatTyping, presenceChanged: events.presenceChanged },
+  events: {
+    chatTyping: events.chatTyping,
+    presenceChanged: events.presenceChanged,
+    viewerUpdated: events.viewerUpdated,
+  },
   jobs: { forgetOutcomes, forgetReplies, mailHousekeeping, sendMail },
   entities: [...turnEntities, IdempotencyKey, MailLog, UserPresence],
 })

@@ -33,6 +33,7 @@ import { Turns } from '../turns/turn-runner.ts'
 import { workspaceLogs } from '../turns/workspace-logs.ts'
 import { previewOpener, whepLink } from './media-preview.ts'
 import { iceLinks, whipAsker } from './media-whip.ts'
+import { destinationTester } from './destination-tests.ts'
 import { mediaWorkOf } from './media-work.ts'
 import { mainThread } from './main-thread.ts'
 import { FfmpegMissing } from '../content/errors.ts'
@@ -158,6 +159,7 @@ export function buildLayers(resources: NodeResources, declared: Declarations): L
       openPreview: previewOpener(secret),
       whep: whepLink(secret),
       askWhip: whipAsker(secret),
+      testDestination: destinationTester(config, resources.ffmpeg?.ffmpeg?.path, log),
       iceLinks: iceLinks(config.WHIP_ICE_SERVERS),
       checkFitness,
     },

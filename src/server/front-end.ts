@@ -1,3 +1,4 @@
+import { isDownload } from '../core/operation.ts'
 import { DOMAINS } from '../registry/domains.ts'
 import { Cors } from '../http/cors.ts'
 import { billingPages } from '../pages/billing-pages.ts'
@@ -42,9 +43,12 @@ export function createHttpServer(resources: NodeResources, composition: Composit
   const httpMetrics = new HttpMetrics(metrics)
   const limiter = rateLimiter(resources)
   const cors = corsOf(resources)
+  const files = composition.operations.filter(isDownload).map(({ pattern }) => pathMatcher(pattern))
+  composition.services.auth.downloads.isFile.provide((path) => files.some((matcher) => matcher.test(path)))
   const pipeline: PipelineOptions = {
     authenticator: composition.authenticator,
     tickets: composition.services.previews,
+    downloads: composition.services.auth.downloads,
     workers: composition.services.internal.gate,
     links: composition.links,
     memberships: composition.memberships,
@@ -98,6 +102,7 @@ export function createGateway(resources: NodeResources, composition: Composition
     onRequest: (response) => front.server.requestedElsewhere(response),
     calls: front.calls,
     memberships: composition.memberships,
+    owners: composition.owners,
     sql: database,
     viewing: composition.services.notifications.screens,
     trustedProxies: config.TRUST_PROXY,
@@ -159,4 +164,10 @@ function rateLimiter({ config, coordination, clock, log }: NodeResources): RateL
     return new RedisRateLimiter(coordination.commands, clock, log)
   }
   return new MemoryRateLimiter(clock)
+}
+
+/** Matches the paths of an operation. */
+function pathMatcher(pattern: string): RegExp {
+  const parts = pattern.split(/\{\w+\}/).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`))
+  return new RegExp(`^${parts.join('[^/]+')}$`)
 }

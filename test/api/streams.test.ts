@@ -3,6 +3,7 @@ import type { StreamStatus } from '../../media/types.ts'
 import { ManualClock } from '../../src/core/clock.ts'
 import { uuidv7 } from '../../src/core/id.ts'
 import { expireStream, observeStream, reportDiagnosis } from '../../src/domains/live/streams/turns.ts'
+import { sha256 } from '../../src/core/id.ts'
 import { startApp, type App } from '../support/app.ts'
 import { PIXEL } from '../support/pixel.ts'
 import { waitFor } from '../support/wait.ts'
@@ -95,6 +96,74 @@ async function stream(extra: object = {}) {
 
 const to = (...ids: { _id: string }[]) => ids.map(({ _id }) => ({ platform: 'custom', accountId: _id }))
 const at = (id: string) => ({ path: { id } })
+
+describe('the keys of a stream', () => {
+  const keysOf = (id: string) => ada.call('POST /api/streams/{id}/keys', at(id))
+  const mayPublish = async (keys: { streamKey: string; whipToken: string }, via?: 'whip') => {
+    const keyHash = sha256(via === 'whip' ? keys.whipToken : keys.streamKey)
+    const request = { path: keys.streamKey.split('-')[0] ?? '', keyHash, remoteAddress: '192.0.2.1' }
+    return (
+      await app.composition.services.mediaLink.desiredStates.authorize(
+        via === undefined ? request : { ...request, via },
+      )
+    ).allowed
+  }
+
+  test('are shown without a change: they stay, and a publisher stays connected', async () => {
+    const { _id, streamKey, version } = await stream()
+    await app.database.rows("update streams set status = 'receiving', ingest_id = id, ingest_node = id where id = $1", [
+      _id,
+    ])
+    const reply = await keysOf(_id)
+    expect(reply.headers.get('cache-control')).toBe('no-store')
+    const first = reply.body.data
+    expect(first.streamKey).toBe(streamKey)
+    expect((await keysOf(_id)).body.data).toEqual(first)
+    expect(
+      await app.database.row('select status, version, ingest_id as "ingestId" from streams where id = $1', [_id]),
+    ).toEqual({
+      status: 'receiving',
+      version,
+      ingestId: _id,
+    })
+    expect([await mayPublish(first), await mayPublish(first, 'whip')]).toEqual([true, true])
+  })
+
+  test('are those of the last arming, which replaces them', async () => {
+    const { _id } = await stream()
+    const before = (await keysOf(_id)).body.data
+    const armed = await dataOf(ada.call('POST /api/streams/{id}/arm', at(_id)))
+    expect((await keysOf(_id)).body.data).toEqual(armed)
+    expect([await mayPublish(before), await mayPublish(before, 'whip')]).toEqual([false, false])
+    expect([await mayPublish(armed), await mayPublish(armed, 'whip')]).toEqual([true, true])
+  })
+
+  test('are secrets: for those who manage streams, in the audit log by name and not by value', async () => {
+    const { _id } = await stream()
+    const keys = (await keysOf(_id)).body.data
+    const refused = await world.as('reader').call('POST /api/streams/{id}/keys', at(_id))
+    expect([refused.status, refused.text.includes(keys.whipToken)]).toEqual([403, false])
+    const audit = await app.database.rows<{ action: string }>('select * from audit_log where workspace_id = $1', [
+      workspaceId,
+    ])
+    expect(audit.filter((entry) => entry.action === 'getStreamKeys')).toHaveLength(1)
+    const everything = JSON.stringify([
+      audit,
+      app.logs,
+      await app.database.rows('select * from workspace_events'),
+      await app.database.rows('select * from streams'),
+    ])
+    for (const secret of [keys.streamKey, keys.backupStreamKey, keys.whipToken])
+      expect(everything).not.toContain(secret)
+  })
+
+  test('of an ended stream are not shown', async () => {
+    const { _id } = await stream()
+    await app.database.rows("update streams set status = 'ended' where id = $1", [_id])
+    const reply = await keysOf(_id)
+    expect([reply.status, reply.body.message]).toEqual([409, expect.stringContaining('/arm')])
+  })
+})
 
 describe('a stream', () => {
   test('is created with the server and key for OBS, and reads back the same', async () => {

@@ -266,7 +266,7 @@ test('suffixes match types: By and Id, Ids, At, Count, Seconds and Bytes', () =>
 
 /** Allowed second words of event names. */
 const HAPPENED =
-  /^(created|updated|deleted|added|removed|moved|left|resent|revoked|accepted|declined|finished|change|read|typing|progress|warning)$/
+  /^(created|updated|deleted|added|removed|moved|left|resent|revoked|accepted|declined|finished|change|read|typing|progress|warning|tested|restored)$/
 
 test('an event name is a resource and what happened to it', () => {
   for (const { data, name } of eventTypes.values()) {

@@ -161,6 +161,17 @@ export const identity = [
     )`,
   'create index used_nonces_by_expiry on used_nonces (expires_at)',
   `
+    create table download_links (
+      token_hash text primary key,
+      user_id uuid not null references users (id) on delete cascade,
+      session_id uuid,
+      api_key_id uuid,
+      target_hash text not null,
+      expires_at timestamptz not null
+    )`,
+  'create index download_links_by_user on download_links (user_id, expires_at)',
+  'create index download_links_by_expiry on download_links (expires_at)',
+  `
     create table api_keys (
       id uuid primary key,
       user_id uuid not null references users (id) on delete cascade,

@@ -32,7 +32,8 @@ export const live = [
       unconfirmed_since timestamptz,
       input_preference text not null default 'primary',
       input_selected text,
-      record_gaps text not null default 'cut'
+      record_gaps text not null default 'cut',
+      whip_token_sealed text
     )`,
   'create unique index streams_path_key on streams (path)',
   `create index streams_interrupted on streams (status_since) where status = 'interrupted'`,
@@ -50,7 +51,8 @@ export const live = [
       created_at timestamptz not null,
       updated_at timestamptz not null,
       platform text,
-      worked_at timestamptz
+      worked_at timestamptz,
+      test_until timestamptz
     )`,
   'create index rtmp_destinations_by_workspace on rtmp_destinations (workspace_id, id)',
   `

@@ -145,8 +145,15 @@ export const publishing = [
       mentions uuid[] not null default '{}',
       asset_ids uuid[] not null default '{}',
       created_at timestamptz not null,
-      updated_at timestamptz not null
+      updated_at timestamptz not null,
+      reply_to uuid references post_comments (id) on delete cascade,
+      visibility text not null default 'internal',
+      anchor jsonb,
+      edited_at timestamptz,
+      resolved_at timestamptz,
+      resolved_by uuid
     )`,
+  'create index post_comments_by_reply on post_comments (reply_to)',
   'create index post_comments_by_author on post_comments (author_id, id)',
   'create index post_comments_by_post on post_comments (post_id, id)',
   'create index post_comments_by_workspace on post_comments (workspace_id)',

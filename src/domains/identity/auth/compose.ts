@@ -6,6 +6,7 @@ import { ApiKeyUses } from './api-keys/uses.ts'
 import { AccessTokens } from './access-tokens.ts'
 import { ensureAdministrator } from './administrator.ts'
 import { CredentialAuthenticator } from './authenticator.ts'
+import { DownloadLinks } from './downloads.ts'
 import { EmailConfirmation } from './email-confirmation.ts'
 import { AuthHousekeeping } from './housekeeping.ts'
 import { KnownDevices } from './known-devices.ts'
@@ -81,6 +82,7 @@ export function composeAuth(foundation: Foundation, { users: { accounts } }: Pic
         passkeys: new PasskeyService({ ...identified, challenges, party, reauthentication }),
         service: new AuthService({ ...guarded, apiKeys, confirmation: emailConfirmation }),
         providerSignIn: new ProviderSignIn({ ...common, providers: configuredProviders(config, clock) }),
+        downloads: new DownloadLinks(database, clock, publicUrl),
         housekeeping: new AuthHousekeeping(database, clock, throttle),
       },
     },

@@ -57,6 +57,15 @@ export const InvalidRefreshToken = defineError({
   cause: 'The token is malformed, its session has ended, or it was not used for 30 days.',
   fix: 'Log in again.',
 })
+export const SessionCookieRefused = defineError({
+  code: 'session_cookie_refused',
+  status: 403,
+  message:
+    'Only pages of this server get a session in a cookie, over HTTPS or at localhost. Other clients leave out `session` and get the refresh token in the body.',
+  cause:
+    'The request asks for `"session": "cookie"`, but `Origin` is not the host of the request, or `Sec-Fetch-Site` is not `same-origin`. Browsers send both by themselves, the second one only over HTTPS and to localhost.',
+  fix: 'Send the request from a page of this server, over HTTPS or at localhost. Other clients leave out `session`. A proxy must pass `Host`, `Origin` and `Sec-Fetch-Site` on.',
+})
 export const RefreshTokenReused = defineError({
   code: 'refresh_token_reused',
   status: 401,

@@ -2,7 +2,7 @@ import { DAY, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { lessThan } from '../../../db/condition.ts'
 import { deleteInBatches } from '../../../db/delete-in-batches.ts'
-import { oneTimeCodes, passwordResets, sessions, usedNonces } from './tables.ts'
+import { downloadLinks, oneTimeCodes, passwordResets, sessions, usedNonces } from './tables.ts'
 import type { AttemptThrottle } from './throttle.ts'
 
 /** Ended sessions are kept this long for investigations. */
@@ -28,6 +28,7 @@ export class AuthHousekeeping {
     await deleteInBatches(oneTimeCodes, this.#sql, expired)
     await deleteInBatches(passwordResets, this.#sql, expired)
     await deleteInBatches(usedNonces, this.#sql, expired)
+    await deleteInBatches(downloadLinks, this.#sql, expired)
     await deleteInBatches(sessions, this.#sql, { expiresAt: lessThan(ended) })
     await deleteInBatches(sessions, this.#sql, { revokedAt: lessThan(ended) })
   }

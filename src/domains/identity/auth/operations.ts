@@ -1,10 +1,11 @@
 import type { Caller } from '../../../core/caller.ts'
-import { EmailUnverified, NotFound } from '../../../core/errors.ts'
+import { Conflict, EmailUnverified, NotFound } from '../../../core/errors.ts'
 import { operation } from '../../../core/operation.ts'
 import { PageQuery } from '../../../core/page.ts'
-import { done, list, ok } from '../../../core/reply.ts'
+import { created, done, list, ok } from '../../../core/reply.ts'
 import { Done, Envelope, Id, Input, ListOf, type Static } from '../../../core/schema.ts'
 import { EmailInUse } from '../users/index.ts'
+import { cookieOf, endOfCookie, refreshTokenOf, replyWithTokens } from './cookie-session.ts'
 import {
   InvalidRefreshToken,
   InvalidResetToken,
@@ -13,6 +14,7 @@ import {
   ProviderSignInFailed,
   ProviderUnavailable,
   RefreshTokenReused,
+  SessionCookieRefused,
   TooManyAttempts,
   WrongCode,
   WrongLogin,
@@ -20,8 +22,12 @@ import {
 import {
   ByEmail,
   Confirmed,
+  COOKIE_HEADERS,
+  type ConfirmedData,
+  DownloadLinkView,
   Login,
   Logout,
+  NewDownloadLink,
   ProviderPath,
   ProviderSignIn,
   PasswordReset,
@@ -66,16 +72,21 @@ export const verifyEmail = operation({
   access: 'public',
   limit: 'auth',
   body: VerifyEmail,
+  ownPage: true,
   returns: { 200: Envelope(Confirmed) },
-  errors: [WrongCode, TooManyAttempts],
+  headers: COOKIE_HEADERS,
+  errors: [SessionCookieRefused, WrongCode, TooManyAttempts],
   example: { body: { email: 'ada@example.com', otp: '123456' } },
-  handle: async ({ auth, body, caller, remoteAddress, userAgent }) => {
+  handle: async ({ auth, body, caller, ownPage, remoteAddress, userAgent }) => {
     // Public operations have a caller only where a credential came along.
     const callerId = (caller as Caller | undefined)?.userId
-    const confirmed = await auth.emailConfirmation.confirm(body, { remoteAddress, userAgent }, callerId)
-    return ok(confirmed.passwordReset ? 'Address confirmed. Choose a password.' : 'Address confirmed', confirmed)
+    const confirm = () => auth.emailConfirmation.confirm(body, { remoteAddress, userAgent }, callerId)
+    return replyWithTokens({ body, ownPage }, confirm, messageOfConfirmed)
   },
 })
+
+const messageOfConfirmed = ({ passwordReset }: Pick<ConfirmedData, 'passwordReset'>): string =>
+  passwordReset ? 'Address confirmed. Choose a password.' : 'Address confirmed'
 
 export const resendOtp = operation({
   route: 'POST /api/auth/resend-otp',
@@ -101,11 +112,13 @@ export const login = operation({
   access: 'public',
   limit: 'auth',
   body: Login,
+  ownPage: true,
   returns: { 200: Envelope(SignedIn) },
-  errors: [WrongLogin, EmailUnverified, SecondFactorRequired, TooManyAttempts],
+  headers: COOKIE_HEADERS,
+  errors: [SessionCookieRefused, WrongLogin, EmailUnverified, SecondFactorRequired, TooManyAttempts],
   example: { body: { email: 'ada@example.com', password: 'correct horse battery staple' } },
-  handle: async ({ auth, body, remoteAddress, userAgent }) =>
-    ok('Signed in', await auth.service.login(body, { remoteAddress, userAgent })),
+  handle: async ({ auth, body, ownPage, remoteAddress, userAgent }) =>
+    replyWithTokens({ body, ownPage }, () => auth.service.login(body, { remoteAddress, userAgent })),
 })
 
 export const signInWithProvider = operation({
@@ -117,8 +130,11 @@ export const signInWithProvider = operation({
   limit: 'auth',
   path: ProviderPath,
   body: ProviderSignIn,
+  ownPage: true,
   returns: { 200: Envelope(SignedInWithProvider) },
+  headers: COOKIE_HEADERS,
   errors: [
+    SessionCookieRefused,
     ProviderNotConfigured,
     ProviderSignInFailed,
     ProviderEmailUnverified,
@@ -133,8 +149,10 @@ export const signInWithProvider = operation({
       redirectUri: 'https://app.example.com/callback',
     },
   },
-  handle: async ({ auth, body, path, remoteAddress, userAgent }) =>
-    ok('Signed in', await auth.providerSignIn.signIn(path.provider, body, { remoteAddress, userAgent })),
+  handle: async ({ auth, body, ownPage, path, remoteAddress, userAgent }) =>
+    replyWithTokens({ body, ownPage }, () =>
+      auth.providerSignIn.signIn(path.provider, body, { remoteAddress, userAgent }),
+    ),
 })
 
 export const forgotPassword = operation({
@@ -181,15 +199,20 @@ export const refreshToken = operation({
   route: 'POST /api/auth/refresh',
   summary: 'Refresh an access token',
   description:
-    'Each refresh token works once. For 10 s it returns the same successor again, so that two tabs can share it. A token that is used later ends its session.',
+    'Each refresh token works once. For 10 s it returns the same successor again, so that two tabs can share it. A token that is used later ends its session. With `"session": "cookie"` the token is read from the cookie, and only if a page of this server asks: `Origin` is its host and `Sec-Fetch-Site` is `same-origin`.',
   access: 'public',
   limit: 'auth',
   body: Refresh,
+  ownPage: true,
   returns: { 200: Envelope(Tokens) },
-  errors: [InvalidRefreshToken, RefreshTokenReused],
+  headers: COOKIE_HEADERS,
+  errors: [SessionCookieRefused, InvalidRefreshToken, RefreshTokenReused],
   example: { body: { refreshToken: 'crr_AZquYw3OfdWtrGcbZ0kq7QAAAAHmZx0' } },
-  handle: async ({ auth, body, remoteAddress, userAgent }) =>
-    ok('New tokens', await auth.service.refresh(body.refreshToken, { remoteAddress, userAgent })),
+  handle: async ({ auth, body, ownPage, remoteAddress, userAgent }) => {
+    const token = refreshTokenOf({ body, ownPage })
+    const issue = () => auth.service.refresh(token, { remoteAddress, userAgent })
+    return replyWithTokens({ body, ownPage }, issue, () => 'New tokens')
+  },
 })
 
 export const logout = operation({
@@ -200,10 +223,16 @@ export const logout = operation({
   unconfirmed: true,
   body: Logout,
   bodyOptional: true,
+  ownPage: true,
   returns: { 200: Envelope(Revoked) },
+  headers: COOKIE_HEADERS,
+  errors: [SessionCookieRefused],
   example: { body: { everywhere: false } },
-  handle: async ({ auth, body, caller }) =>
-    ok('Signed out', { revokedCount: await auth.service.logout(caller, body ?? {}) }),
+  handle: async ({ auth, body, caller, ownPage }) => {
+    const inCookie = cookieOf({ body, ownPage })
+    const revokedCount = await auth.service.logout(caller, body ?? {}, inCookie)
+    return { ...ok('Signed out', { revokedCount }), headers: endOfCookie({ body, ownPage }) }
+  },
 })
 
 export const listSessions = operation({
@@ -228,4 +257,22 @@ export const revokeSession = operation({
     await auth.service.revokeSession(caller, path.id)
     return done('Session ended')
   },
+})
+
+export const createDownloadLink = operation({
+  route: 'POST /api/auth/download-links',
+  summary: 'Create a link to download a file',
+  description:
+    'For browsers, which cannot send a header with a download. The link is for any GET operation that answers with a file and needs a credential: PDF, zip, CSV, calendar, media. It works once, for a minute, for this path and query only, and counts as a request of the credential that has made it: it needs the same scopes when it is used, and does not work if the credential was revoked by then. It cannot be resumed.',
+  access: 'user',
+  limitedKeys: true,
+  body: NewDownloadLink,
+  returns: { 201: Envelope(DownloadLinkView) },
+  headers: ['Cache-Control'],
+  errors: [Conflict],
+  example: { body: { path: '/api/posts/export?workspaceId=01939c5e-7a3b-7c21-9f58-2f6f2c1d0a01&format=csv' } },
+  handle: async ({ auth, body, caller }) => ({
+    ...created('Download link created', await auth.downloads.create(caller, body.path)),
+    headers: { 'Cache-Control': 'no-store' },
+  }),
 })

@@ -32,6 +32,11 @@ export const personal = {
     export: { never: 'It only has internal values that protect your account.' },
     deletion: 'deleted',
   },
+  'download_links.user_id': {
+    about: 'Links to download a file, for a minute',
+    export: { never: 'It only has internal values that protect your account.' },
+    deletion: 'deleted',
+  },
   'totps.user_id': {
     about: 'The authenticator app with which you sign in',
     export: { file: 'authenticator-app', key: ['user_id'], omit: ['secret_sealed', 'last_step'] },

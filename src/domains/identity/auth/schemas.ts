@@ -3,6 +3,17 @@ import { KeptApiKey } from './api-keys/schemas.ts'
 import { EmailInput, UserName, UserView, UserWithKey } from '../users/index.ts'
 import { GivenPassword, NewPassword } from './password-rules.ts'
 
+/** The headers of replies that can set the session cookie. */
+export const COOKIE_HEADERS = ['Set-Cookie', 'Cache-Control'] as const
+
+/** Where a browser keeps the refresh token. */
+export const SessionIn = Type.Optional(
+  Type.Literal('cookie', {
+    description:
+      'Puts the refresh token into a cookie that scripts cannot read, and not into the reply. Only for pages of this server',
+  }),
+)
+
 export const SignUp = Input({ email: EmailInput, password: NewPassword, name: Type.Optional(UserName) })
 export type SignUpData = Static<typeof SignUp>
 
@@ -15,6 +26,7 @@ export const VerifyEmail = Input({
     ...NewPassword,
     description: 'The password of the sign-up, which proves that you signed up. A different password replaces it',
   }),
+  session: SessionIn,
 })
 export type VerifyEmailData = Static<typeof VerifyEmail>
 
@@ -29,6 +41,7 @@ export const Login = Input({
         'The token from an earlier login on this device. With it, failed logins elsewhere cannot lock you out',
     }),
   ),
+  session: SessionIn,
 })
 export type LoginData = Static<typeof Login>
 
@@ -50,16 +63,30 @@ export const PasswordReset = named(
 )
 
 const RefreshToken = Text(1, 200, { description: 'The newest refresh token of the session' })
-export const Refresh = Input({ refreshToken: RefreshToken })
+export const Refresh = Input({
+  refreshToken: Type.Optional(RefreshToken),
+  session: Type.Optional(
+    Type.Literal('cookie', { description: 'The refresh token is in the cookie, and so is the next one' }),
+  ),
+})
 
 export const Logout = Input({
   refreshToken: Type.Optional(RefreshToken),
   everywhere: Type.Optional(Type.Boolean({ description: 'End every session of the caller' })),
+  session: Type.Optional(
+    Type.Literal('cookie', {
+      description: 'Also ends the session whose refresh token is in the cookie, and deletes it',
+    }),
+  ),
 })
 
 const tokens = {
   accessToken: Type.String({ description: 'Send it as `Authorization: Bearer …`' }),
-  refreshToken: Type.String({ description: 'Works once. POST /api/auth/refresh returns the next one' }),
+  refreshToken: Type.Optional(
+    Type.String({
+      description: 'Works once. POST /api/auth/refresh returns the next one. Absent with `"session": "cookie"`',
+    }),
+  ),
   expiresIn: Type.Integer({ description: 'Lifetime of the access token, in seconds' }),
 }
 
@@ -71,7 +98,8 @@ const signedIn = {
   deviceToken: Type.String({ description: 'Store it on the device and send it with later logins. It gives no access' }),
 }
 export const SignedIn = named('SignedIn', Type.Object(signedIn))
-export type SignedInData = Static<typeof SignedIn>
+/** Always with the refresh token; `replyWithTokens` decides where it goes. */
+export type SignedInData = Static<typeof SignedIn> & { readonly refreshToken: string }
 
 export const Confirmed = named(
   'ConfirmedEmail',
@@ -91,7 +119,7 @@ export const Confirmed = named(
     ),
   }),
 )
-export type ConfirmedData = Static<typeof Confirmed>
+export type ConfirmedData = Static<typeof Confirmed> & { readonly refreshToken: string }
 export const SignedInWithProvider = named(
   'SignedInWithProvider',
   Type.Object({ ...signedIn, created: Type.Boolean({ description: 'Whether this sign-in created the account' }) }),
@@ -139,5 +167,21 @@ export const ProviderSignIn = Input({
     Type.String({ format: 'uri', maxLength: 2_000, description: 'the redirect URI of the code' }),
   ),
   nonce: Type.Optional(Text(1, 300, { description: 'The nonce that the front end sent to the provider' })),
+  session: SessionIn,
 })
 export type ProviderSignInData = Static<typeof ProviderSignIn>
+
+export const NewDownloadLink = Input({
+  path: Text(1, 2_000, {
+    pattern: '^/api/[\\x21-\\x7e]*$',
+    description: 'the path of the file with its query, such as `/api/posts/export?workspaceId=…`',
+  }),
+})
+
+export const DownloadLinkView = named(
+  'DownloadLink',
+  Type.Object({
+    url: Type.String({ description: 'Open it in the browser. It is secret, and works once' }),
+    expiresAt: { ...Timestamp, description: 'A minute after it was made' },
+  }),
+)

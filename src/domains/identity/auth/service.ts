@@ -169,8 +169,16 @@ export class AuthService {
     return this.#dependencies.sessions.refresh(token, origin, (tx, row) => this.#onReuse(tx, row))
   }
 
-  /** Ends the caller's session, that of a refresh token, or all. @returns how many sessions were ended */
-  async logout(caller: Caller, options: { refreshToken?: string; everywhere?: boolean }): Promise<number> {
+  /**
+   * Ends the caller's session, those of refresh tokens, or all.
+   * @param inCookie the refresh token in the cookie of the browser
+   * @returns how many sessions were ended
+   */
+  async logout(
+    caller: Caller,
+    options: { refreshToken?: string; everywhere?: boolean },
+    inCookie?: string,
+  ): Promise<number> {
     const { coordination, database, sessions } = this.#dependencies
     if (options.everywhere) {
       const count = await sessions.revokeAll(database, caller.userId, 'logout')
@@ -178,8 +186,10 @@ export class AuthService {
       return count
     }
     const ids = new Set(caller.sessionId === undefined ? [] : [caller.sessionId])
-    const named = options.refreshToken && (await sessions.sessionOf(database, options.refreshToken))
-    if (named && named.userId === caller.userId) ids.add(named.id)
+    for (const token of [options.refreshToken, inCookie]) {
+      const named = token && (await sessions.sessionOf(database, token))
+      if (named && named.userId === caller.userId) ids.add(named.id)
+    }
     const ended = await Promise.all([...ids].map((id) => this.#end(caller.userId, id, 'logout')))
     return ended.filter(Boolean).length
   }

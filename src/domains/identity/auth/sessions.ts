@@ -11,7 +11,8 @@ import { InvalidRefreshToken, RefreshTokenReused } from './errors.ts'
 import type { SecondFactorMethod } from './second-factor/codes.ts'
 import { NOBODY, sessions, type RevocationReason, type SessionRow } from './tables.ts'
 
-const LIFETIME_MS = 30 * DAY
+/** How long a refresh token works if it is not used. */
+export const REFRESH_LIFETIME_MS = 30 * DAY
 /** Two tabs that refresh with the same token at the same time both succeed. */
 const GRACE_MS = 10 * SECOND
 const PREFIX = 'crr_'
@@ -72,7 +73,7 @@ export class Sessions {
     const client = { method, secondFactor, remoteAddress, userAgent }
     const row = { id: uuidv7(now), userId, secret: secretToken(32), generation: 1, ...client }
     const at = new Date(now)
-    const times = { createdAt: at, rotatedAt: at, lastUsedAt: at, expiresAt: new Date(now + LIFETIME_MS) }
+    const times = { createdAt: at, rotatedAt: at, lastUsedAt: at, expiresAt: new Date(now + REFRESH_LIFETIME_MS) }
     await sessions.insert(sql, { ...row, ...times })
     return this.#pair(row)
   }
@@ -169,7 +170,7 @@ export class Sessions {
       const { remoteAddress, userAgent } = origin
       const at = new Date(now)
       const rotation = next === current ? {} : { generation: next, rotatedAt: at }
-      const use = { lastUsedAt: at, expiresAt: new Date(now + LIFETIME_MS), remoteAddress, userAgent }
+      const use = { lastUsedAt: at, expiresAt: new Date(now + REFRESH_LIFETIME_MS), remoteAddress, userAgent }
       await sessions.update(sql, { id: row.id }, { ...rotation, ...use })
       return { kind: 'pair', pair: this.#pair({ ...row, generation: next }) }
     }

@@ -152,7 +152,25 @@ const UsedNonce = defineEntity({
   },
 })
 
+/** A link to download a file, until it is used. */
+const DownloadLink = defineEntity({
+  name: 'DownloadLink',
+  tableName: 'download_links',
+  indexes: [{ name: 'download_links_by_user', properties: ['userId', 'expiresAt'] }],
+  properties: {
+    tokenHash: p.text().primary(),
+    userId: userId('download_links_user_id_fkey'),
+    /** The credential that has made it: one of the two. */
+    sessionId: p.uuid().nullable(),
+    apiKeyId: p.uuid().nullable(),
+    /** Digest of the path and the query that it is for. */
+    targetHash: p.text(),
+    expiresAt: timestamp().index('download_links_by_expiry'),
+  },
+})
+
 export const authEntities = [
+  DownloadLink,
   ApiKey,
   Identity,
   Session,
@@ -174,6 +192,7 @@ export const pendingSignUps = table(PendingSignUp)
 export const passwordResets = table(PasswordReset)
 export const loginThrottles = table(LoginThrottle)
 export const usedNonces = table(UsedNonce)
+export const downloadLinks = table(DownloadLink)
 
 export type ApiKeyRow = Row<typeof ApiKey>
 export type SessionRow = Row<typeof Session>

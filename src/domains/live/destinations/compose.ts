@@ -2,6 +2,7 @@ import { SealedBox } from '../../../core/sealed-box.ts'
 import type { Services } from '../../../core/services.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { RtmpDestinations } from './service.ts'
+import { RtmpDestinationTests } from './tests.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -15,5 +16,6 @@ export function composeDestinations(foundation: Foundation, { plans }: Pick<Serv
   const keys = new SealedBox(secret, 'destination keys')
   const allowPrivateAddresses = config.ALLOW_PRIVATE_ADDRESSES
   const rtmp = new RtmpDestinations({ ...foundation, keys, plans, allowPrivateAddresses })
-  return { services: { destinations: { keys, rtmp } } }
+  const tests = new RtmpDestinationTests({ ...foundation, keys })
+  return { services: { destinations: { keys, rtmp, tests } } }
 }

@@ -16,6 +16,30 @@ export const rtmpDestinationCreated = event({
   example: { rtmpDestinationId, name: 'Main channel', platform: 'youtube' },
 })
 
+export const rtmpDestinationUpdated = event({
+  name: 'rtmpDestination.updated',
+  summary: 'An RTMP destination was changed. Live streams that use it reconnect if its server or key has changed',
+  scope: 'streams:read',
+  data: Type.Object({
+    rtmpDestinationId: Id,
+    name: Type.String({ description: 'Name of the destination' }),
+    platform: Nullable(Type.String({ description: 'Such as `youtube`; null for any RTMP server' })),
+    reconnects: Type.Boolean({ description: 'Whether its server or key has changed' }),
+  }),
+  example: { rtmpDestinationId, name: 'Main channel', platform: 'youtube', reconnects: true },
+})
+
+export const rtmpDestinationTested = event({
+  name: 'rtmpDestination.tested',
+  summary: 'An RTMP destination was tested',
+  scope: 'streams:read',
+  data: Type.Object({
+    rtmpDestinationId: Id,
+    passed: Type.Boolean({ description: 'Whether the server accepted the stream and acknowledged media' }),
+  }),
+  example: { rtmpDestinationId, passed: true },
+})
+
 export const rtmpDestinationDeleted = event({
   name: 'rtmpDestination.deleted',
   summary: 'An RTMP destination was deleted and removed from the streams that used it',

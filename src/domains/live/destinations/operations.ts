@@ -1,9 +1,17 @@
 import { Conflict, PlanLimit } from '../../../core/errors.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
-import { created, done, list } from '../../../core/reply.ts'
+import { created, done, list, ok } from '../../../core/reply.ts'
 import { Done, Envelope, Id, Input, ListOf } from '../../../core/schema.ts'
-import { DestinationQuery, NewRtmpDestination, RtmpDestinationView } from './schemas.ts'
+import { PublicTestUnconfirmed } from './errors.ts'
+import {
+  DestinationQuery,
+  NewRtmpDestination,
+  RtmpDestinationEdit,
+  RtmpDestinationTestInput,
+  RtmpDestinationTestView,
+  RtmpDestinationView,
+} from './schemas.ts'
 
 const WORKSPACE = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a01'
 const DESTINATION = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a21'
@@ -41,6 +49,50 @@ export const createRtmpDestination = operation({
   },
   handle: async ({ body, turn, destinations }) =>
     created('RTMP destination added', await destinations.rtmp.create(turn, body)),
+})
+
+export const updateRtmpDestination = operation({
+  route: 'PATCH /api/streams/rtmp-destinations/{id}',
+  summary: 'Change an RTMP destination',
+  description:
+    'Fields that are left out stay. A new server or key applies to live streams at once: this destination disconnects and connects again with them, which interrupts it there for some seconds. Other destinations of the stream are not touched. A new name never interrupts anything.',
+  access: 'streams:manage',
+  workspace: owner('rtmp_destinations'),
+  turn: true,
+  path: Input({ id: Id }),
+  body: RtmpDestinationEdit,
+  returns: { 200: Envelope(RtmpDestinationView) },
+  errors: [],
+  example: { path: { id: DESTINATION }, body: { name: 'Second channel', streamKey: 'qrst-uvwx-yzab-cdef' } },
+  handle: async ({ body, path, turn, destinations }) => {
+    const { destination, live } = await destinations.rtmp.update(turn, path.id, body)
+    return ok(live.length === 0 ? 'RTMP destination changed' : reconnects(live), destination)
+  },
+})
+
+const reconnects = (titles: readonly string[]): string =>
+  `RTMP destination changed. It reconnects now in: ${titles.map((title) => `“${title}”`).join(', ')}`
+
+export const testRtmpDestination = operation({
+  route: 'POST /api/streams/rtmp-destinations/{id}/test',
+  summary: 'Test an RTMP destination',
+  description:
+    'Connects to the server, publishes five seconds of a still picture with silence, and closes. The reply says how far it got and what to do. It takes up to half a minute. Known platforms may show the test to viewers, so they need `confirmPublic`. Refused while a live stream uses the destination, because most servers would end that broadcast. One test of a destination and two of a workspace run at a time.',
+  access: 'streams:manage',
+  workspace: owner('rtmp_destinations'),
+  turn: true,
+  path: Input({ id: Id }),
+  body: RtmpDestinationTestInput,
+  bodyOptional: true,
+  returns: { 200: Envelope(RtmpDestinationTestView) },
+  errors: [Conflict, PublicTestUnconfirmed],
+  example: { path: { id: DESTINATION }, body: { confirmPublic: true } },
+  before: ({ body, destinations, member, path }) =>
+    destinations.tests.run(member.workspaceId, path.id, body?.confirmPublic),
+  handle: async ({ destinations, prepared, turn }) => {
+    await destinations.tests.record(turn, prepared)
+    return ok(prepared.passed ? 'The destination works' : 'The destination does not work', prepared)
+  },
 })
 
 export const deleteRtmpDestination = operation({

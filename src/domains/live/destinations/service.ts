@@ -9,10 +9,11 @@ import type { Turn } from '../../../core/turn.ts'
 import type { Row } from '../../../db/row.ts'
 import type { Foundation } from '../../../foundation.ts'
 import type { PlanService } from '../../money/plans/index.ts'
-import { rtmpDestinationCreated, rtmpDestinationDeleted } from './events.ts'
+import { rtmpDestinationCreated, rtmpDestinationDeleted, rtmpDestinationUpdated } from './events.ts'
 import { keyHint, masked } from './key-hint.ts'
+import type { LivePlatformName } from './live-platforms.ts'
 import { keyFault, placeOf } from './platform-choice.ts'
-import type { NewRtmpDestinationData, RtmpDestinationData } from './schemas.ts'
+import type { NewRtmpDestinationData, RtmpDestinationData, RtmpDestinationEditData } from './schemas.ts'
 import { rtmpDestinations, type RtmpDestination } from './tables.ts'
 
 type Dependencies = Pick<Foundation, 'clock' | 'database'> & {
@@ -24,10 +25,23 @@ type Dependencies = Pick<Foundation, 'clock' | 'database'> & {
 /** Removes what refers to a destination. @throws AppError conflict while the destination cannot be deleted */
 type DeleteHook = (turn: Turn, destinationId: string) => Promise<void>
 
+/** A destination after a change. */
+export interface ChangedDestination {
+  readonly id: string
+  readonly name: string
+  readonly platform: LivePlatformName | null
+  /** Whether its server or key has changed. */
+  readonly reconnects: boolean
+}
+
+/** Applies a change to what refers to a destination. @returns the titles of live streams that reconnect to it */
+type ChangeHook = (turn: Turn, destination: ChangedDestination) => Promise<readonly string[]>
+
 /** RTMP(S) servers of a workspace. Their keys are never shown. Only media nodes get them. */
 export class RtmpDestinations {
   readonly #dependencies: Dependencies
   readonly #deleteHooks: DeleteHook[] = []
+  readonly #changeHooks: ChangeHook[] = []
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies
@@ -36,6 +50,11 @@ export class RtmpDestinations {
   /** Runs a hook in the turn that deletes a destination. */
   onDelete(hook: DeleteHook): void {
     this.#deleteHooks.push(hook)
+  }
+
+  /** Runs a hook in the turn that changes a destination. */
+  onChange(hook: ChangeHook): void {
+    this.#changeHooks.push(hook)
   }
 
   /** @throws AppError validation_failed for an invalid URL, a URL with credentials or a private address, and an invalid key; plan_limit_reached */
@@ -65,6 +84,47 @@ export class RtmpDestinations {
     turn.audit({ kind: 'rtmp_destination', id })
     turn.emit(rtmpDestinationCreated, { rtmpDestinationId: id, name, platform })
     return view(destination)
+  }
+
+  /**
+   * Changes a destination. With a new server or key, live streams reconnect to it.
+   * @returns the destination, and the titles of the live streams that reconnect
+   * @throws AppError not_found; validation_failed as in `create`
+   */
+  async update(
+    turn: Turn,
+    id: string,
+    edit: RtmpDestinationEditData,
+  ): Promise<{ destination: RtmpDestinationData; live: readonly string[] }> {
+    const { clock, keys } = this.#dependencies
+    const columns = [...LISTED, 'keySealed'] as const
+    const before = await rtmpDestinations.first(turn.sql, { id, workspaceId: turn.workspaceId }, { columns })
+    if (before === undefined) throw NotFound()
+    const platform = edit.platform === undefined ? before.platform : edit.platform
+    const streamKey = edit.streamKey ?? keys.open(before.keySealed)
+    // Another platform has another server, unless the request names one.
+    const url = edit.url ?? (platform === before.platform || platform === null ? before.url : undefined)
+    const choice = { streamKey, ...(platform !== null && { platform }), ...(url !== undefined && { url }) }
+    const place = keyFault(choice) ?? placeOf(choice)
+    if ('field' in place) refuse(place.field, place.code, place.message)
+    this.#checkUrl(place.url)
+    const reconnects = place.url !== before.url || streamKey !== keys.open(before.keySealed)
+    const changes = {
+      name: edit.name ?? before.name,
+      platform,
+      url: place.url,
+      keyHint: keyHint(streamKey),
+      updatedAt: new Date(clock.now()).toISOString(),
+    }
+    const proof = reconnects ? { keySealed: keys.seal(streamKey), workedAt: null } : {}
+    await rtmpDestinations.update(turn.sql, { id }, { ...changes, ...proof })
+    const destination = { ...before, ...changes }
+    const { name } = destination
+    turn.audit({ kind: 'rtmp_destination', id, details: { reconnects } })
+    turn.emit(rtmpDestinationUpdated, { rtmpDestinationId: id, name, platform, reconnects })
+    const live: string[] = []
+    for (const hook of this.#changeHooks) live.push(...(await hook(turn, { id, name, platform, reconnects })))
+    return { destination: view(destination), live }
   }
 
   async list(workspaceId: string, page: PageRequest): Promise<PageResult<RtmpDestinationData>> {

@@ -21,6 +21,8 @@ export const RtmpDestination = defineEntity({
     keyHint: p.text(),
     /** When the server first accepted media with this key. Null until then. */
     workedAt: timestamp().nullable(),
+    /** While a test runs: when it is over at the latest. */
+    testUntil: timestamp().nullable(),
     createdAt: timestamp(),
     updatedAt: timestamp(),
   },

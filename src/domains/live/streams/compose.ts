@@ -6,7 +6,7 @@ import { PlatformChooser } from './platforms.ts'
 import { StreamService } from './service.ts'
 import { StreamSessions } from './sessions.ts'
 import { assetsInSlates } from './slate.ts'
-import { takeOffStreams } from './take-off.ts'
+import { followDestination, liveStreamWith, takeOffStreams } from './take-off.ts'
 import { StreamingUsage } from './usage.ts'
 
 declare module '../../../core/services.ts' {
@@ -51,6 +51,10 @@ export function composeStreams(
   })
   workspaces.onDelete((turn) => catalog.endAll(turn))
   destinations.rtmp.onDelete((turn, id) => takeOffStreams(turn, id, new Date(clock.now())))
+  destinations.rtmp.onChange((turn, changed) =>
+    followDestination(turn, changed, { notices, now: new Date(clock.now()) }),
+  )
+  destinations.tests.liveStream.provide(liveStreamWith)
   assets.uses.register(assetsInSlates)
   const streams = {
     catalog,

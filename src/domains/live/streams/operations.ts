@@ -11,6 +11,7 @@ import {
   Platforms,
   StreamEdit,
   StreamingUsageView,
+  StreamKeys,
   StreamPath,
   StreamPlatform,
   StreamQuery,
@@ -133,6 +134,25 @@ export const armStream = operation({
   example: { path: { id: ID } },
   handle: async ({ path, body, turn, streams }) =>
     ok('Stream armed', await streams.catalog.arm(turn, path.id, body?.platforms)),
+})
+
+export const getStreamKeys = operation({
+  route: 'POST /api/streams/{id}/keys',
+  summary: 'Get the ingest keys of a stream',
+  description:
+    'The keys that work now, for an encoder, and `whipUrl` with `whipToken` to publish from a browser. Nothing changes: no key is replaced and no publisher is disconnected. While a publisher sends, WHIP is refused with 409. The audit log names who has asked. POST /api/streams/{id}/arm makes new keys.',
+  access: 'streams:manage',
+  workspace: owner('streams'),
+  turn: true,
+  path: StreamPath,
+  returns: { 200: Envelope(StreamKeys) },
+  headers: ['Cache-Control'],
+  errors: [Conflict],
+  example: { path: { id: ID } },
+  handle: async ({ path, turn, streams }) => ({
+    ...ok('Ingest keys', await streams.catalog.showKeys(turn, path.id)),
+    headers: { 'Cache-Control': 'no-store' },
+  }),
 })
 
 export const goLive = operation({

@@ -12,7 +12,7 @@ import type { PlatformInput, StreamPlatformData } from './schemas.ts'
 import type { StreamDestination } from './tables.ts'
 
 /** The platform of an RTMP destination without one. Requests can use it for every RTMP destination. */
-const CUSTOM = 'custom'
+export const CUSTOM = 'custom'
 
 interface NamedDestination {
   readonly name: string

@@ -1,3 +1,4 @@
+import { DestinationFaultCode } from '../destinations/index.ts'
 import {
   Id,
   Input,
@@ -14,7 +15,6 @@ import {
 } from '../../../core/schema.ts'
 import { Several } from '../../../core/several.ts'
 import { pageFields } from '../../../core/page.ts'
-import { DestinationFaultCode } from './fault-codes.ts'
 import { RenderingInput, RenderingView } from './rendering.ts'
 import { inputPreference, inputSelected } from './inputs.ts'
 import { recordGaps } from './record-gaps.ts'
@@ -186,8 +186,22 @@ export const ArmedStream = named(
     streamKey: Type.String({ description: 'The new key. It is secret' }),
     backupStreamKey: Type.String({ description: 'The new key for a second encoder. It is secret' }),
     whipUrl: Type.String({ description: 'The URL to publish to with WHIP (RFC 9725)' }),
-    whipToken: Type.String({ description: 'The bearer token for `whipUrl`. It is secret and shown only once' }),
+    whipToken: Type.String({ description: 'The bearer token for `whipUrl`. It is secret' }),
     expiresAt: Timestamp,
+  }),
+)
+
+export const StreamKeys = named(
+  'StreamKeys',
+  Type.Object({
+    rtmpIngestUrl: Type.String(),
+    streamKey: Type.String({ description: 'The key of the encoder. It is secret' }),
+    backupStreamKey: Type.String({ description: 'The key of a second encoder. It is secret' }),
+    whipUrl: Type.String({ description: 'The URL to publish to with WHIP (RFC 9725)' }),
+    whipToken: Type.String({
+      description: 'The bearer token for `whipUrl`. It is secret. It works until the stream ends or is armed again',
+    }),
+    expiresAt: { ...Timestamp, description: 'When the keys expire if no publisher has used them' },
   }),
 )
 

@@ -222,6 +222,7 @@ export class StreamService {
         backupKeyHash: backup.hash,
         backupKeySealed: keys.seal(backup.key),
         whipTokenHash: whip.hash,
+        whipTokenSealed: keys.seal(whip.token),
         mediaNode,
         ingestId: null,
         ingestNode: null,
@@ -238,6 +239,37 @@ export class StreamService {
       whipUrl: `${publicUrl}/api/streams/whip/${key.path}`,
       whipToken: whip.token,
       expiresAt: expiresAt.toISOString(),
+    }
+  }
+
+  /**
+   * Shows the keys of a stream without changing them, so that no publisher is disconnected. A stream that was never armed
+   * gets its first WHIP token.
+   * @throws AppError not_found; conflict for keys that no longer work
+   */
+  async showKeys(turn: Turn, id: string): Promise<ArmedData> {
+    const { clock, keys, notices, placement, publicUrl } = this.#dependencies
+    const row = await this.#find(turn.sql, id)
+    if (row.status === 'ended' || row.backupKeySealed === null || Date.parse(row.keyExpiresAt) <= clock.now()) {
+      const what = row.status === 'ended' ? 'The stream has ended' : 'The keys have expired'
+      throw Conflict({ message: `${what}. Arm the stream for new ones: POST /api/streams/{id}/arm.` })
+    }
+    const sealed = await streams.first(turn.sql, { id }, { columns: ['whipTokenSealed'] })
+    let whipToken = sealed?.whipTokenSealed ? keys.open(sealed.whipTokenSealed) : undefined
+    if (whipToken === undefined) {
+      const whip = newWhipToken()
+      whipToken = whip.token
+      await streams.update(turn.sql, { id }, { whipTokenHash: whip.hash, whipTokenSealed: keys.seal(whip.token) })
+      notices.changed(turn, id)
+    }
+    turn.audit({ kind: 'stream', id })
+    return {
+      rtmpIngestUrl: placement.urlOf(row.mediaNode),
+      streamKey: keys.open(row.keySealed),
+      backupStreamKey: keys.open(row.backupKeySealed),
+      whipUrl: `${publicUrl}/api/streams/whip/${row.path}`,
+      whipToken,
+      expiresAt: row.keyExpiresAt,
     }
   }
 

@@ -47,6 +47,8 @@ export const Stream = defineEntity({
     backupKeySealed: p.text().nullable(),
     /** Hash of the WHIP token. Null until the stream is armed. */
     whipTokenHash: p.text().nullable(),
+    /** The WHIP token, for `getStreamKeys`. */
+    whipTokenSealed: p.text().nullable(),
     keyExpiresAt: timestamp(),
     scheduledFor: timestamp().nullable(),
     record: p.boolean(),

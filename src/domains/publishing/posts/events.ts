@@ -78,3 +78,11 @@ export const postDeleted = event({
   data: Type.Object({ postId: Id }),
   example: { postId: EXAMPLE.postId },
 })
+
+export const postRestored = event({
+  name: 'post.restored',
+  summary: 'A deleted post was brought back. It is not scheduled any more',
+  scope: 'posts:read',
+  data: PostView,
+  example: { ...EXAMPLE_POST, status: 'draft' },
+})

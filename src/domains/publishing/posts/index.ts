@@ -16,7 +16,7 @@ export {
   QueueFull,
   SCHEDULING_ERRORS,
 } from './errors.ts'
-export { postCreated, postDeleted } from './events.ts'
+export { postCreated, postDeleted, postRestored } from './events.ts'
 export { type FeedPost, feedPosts } from './feed-posts.ts'
 export { fixViews } from './fixes.ts'
 export { findPostView, linkedPosts, unlinkIdeas } from './idea-links.ts'

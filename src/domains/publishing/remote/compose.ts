@@ -4,6 +4,7 @@ import { RemoteChanges } from './edits/remote-changes.ts'
 import { RemoteWorker } from './edits/worker.ts'
 import { PostBin } from './removal/bin.ts'
 import { PostRemoval } from './removal/removal.ts'
+import { PostRestoring } from './removal/restoring.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -25,6 +26,7 @@ export function composeRemote(
         worker: new RemoteWorker(clock, turns, socialAccounts.calls),
         removal: new PostRemoval(clock, writing.actions, changes),
         bin: new PostBin(sql, clock),
+        restoring: new PostRestoring(sql, clock),
       },
     },
   }

@@ -1,4 +1,6 @@
-import { Id, Input, States, Type, type Static } from '../../../core/schema.ts'
+import { pageFields } from '../../../core/page.ts'
+import { Id, Input, named, Nullable, ResourceBase, States, Timestamp, Type, type Static } from '../../../core/schema.ts'
+import { TargetStatusSchema } from '../posts/index.ts'
 
 const FromPlatforms = Type.Optional(
   Type.Boolean({ description: 'Also deletes what was published, at its platforms. The post stays until that is done' }),
@@ -24,3 +26,21 @@ export const DeletedPost = Type.Object({
   message: Type.String(),
 })
 export type DeletedPostData = Static<typeof DeletedPost>
+
+export const BinQuery = Input({ workspaceId: Id, ...pageFields })
+
+export const BinnedPost = named(
+  'DeletedPost',
+  Type.Object({
+    ...ResourceBase,
+    workspaceId: Id,
+    name: Type.String({ description: 'The title or the beginning of the text, at most 80 characters' }),
+    status: { ...TargetStatusSchema, description: 'Where it stood when it was deleted' },
+    platforms: Type.Array(Type.String()),
+    scheduledFor: Nullable(Timestamp),
+    createdBy: Id,
+    deletedAt: Timestamp,
+    purgedAt: { ...Timestamp, description: 'Until then it can be restored. Then it is gone' },
+  }),
+)
+export type BinnedPostData = Static<typeof BinnedPost>

@@ -13,6 +13,7 @@ export {
   selectionFields,
 } from './bulk-changes/schemas.ts'
 export { selectedIds } from './bulk-changes/selection.ts'
+export { guestComments, type GuestComment } from './comments/guest-comments.ts'
 export { PostChanges } from './changes/schemas.ts'
 export { canonicalJson } from './changes/snapshot.ts'
 export type { ModelTexts } from './text-origin/model-texts.ts'

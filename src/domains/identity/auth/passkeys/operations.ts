@@ -1,10 +1,11 @@
+import { replyWithTokens } from '../cookie-session.ts'
 import { EmailUnverified, NotFound, PreconditionFailed } from '../../../../core/errors.ts'
 import { operation } from '../../../../core/operation.ts'
 import { PageQuery, pageRequest } from '../../../../core/page.ts'
 import { created, done, list, ok } from '../../../../core/reply.ts'
 import { Done, Envelope, ListOf } from '../../../../core/schema.ts'
-import { FreshLoginNeeded, TooManyAttempts, WrongPassword } from '../errors.ts'
-import { SignedIn } from '../schemas.ts'
+import { SessionCookieRefused, FreshLoginNeeded, TooManyAttempts, WrongPassword } from '../errors.ts'
+import { COOKIE_HEADERS, SignedIn } from '../schemas.ts'
 import { WrongSecondFactor } from '../second-factor/errors.ts'
 import { Proof } from '../second-factor/schemas.ts'
 import { PasskeyRefused, TooManyPasskeys } from './errors.ts'
@@ -133,8 +134,10 @@ export const signInWithPasskey = operation({
   access: 'public',
   limit: 'auth',
   body: PasskeySignIn,
+  ownPage: true,
   returns: { 200: Envelope(SignedIn) },
-  errors: [PasskeyRefused, EmailUnverified],
+  headers: COOKIE_HEADERS,
+  errors: [SessionCookieRefused, PasskeyRefused, EmailUnverified],
   example: {
     body: {
       response: {
@@ -148,6 +151,6 @@ export const signInWithPasskey = operation({
       },
     },
   },
-  handle: async ({ auth, body, remoteAddress, userAgent }) =>
-    ok('Signed in', await auth.passkeys.signIn(body.response, { remoteAddress, userAgent })),
+  handle: async ({ auth, body, ownPage, remoteAddress, userAgent }) =>
+    replyWithTokens({ body, ownPage }, () => auth.passkeys.signIn(body.response, { remoteAddress, userAgent })),
 })

@@ -9,6 +9,7 @@ import {
   Type,
   type Static,
 } from '../../../../core/schema.ts'
+import { SessionIn } from '../schemas.ts'
 
 const Base64Url = (maxLength: number, description: string) =>
   Type.String({ minLength: 1, maxLength, pattern: '^[A-Za-z0-9_-]+$', description: `${description}, in base64url` })
@@ -61,6 +62,7 @@ export const PasskeySignIn = Input({
   response: BrowserJson(
     '`toJSON()` of the credential that the browser returned (WebAuthn, AuthenticationResponseJSON)',
   ),
+  session: SessionIn,
 })
 
 export const PasskeyChange = Input({ name: Name })

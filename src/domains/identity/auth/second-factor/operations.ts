@@ -1,10 +1,11 @@
+import { replyWithTokens } from '../cookie-session.ts'
 import { Conflict, NotFound } from '../../../../core/errors.ts'
 import { EXAMPLE } from '../../../../core/example-ids.ts'
 import { operation } from '../../../../core/operation.ts'
 import { done, ok } from '../../../../core/reply.ts'
 import { Done, Envelope } from '../../../../core/schema.ts'
-import { FreshLoginNeeded, TooManyAttempts, WrongPassword } from '../errors.ts'
-import { SignedIn } from '../schemas.ts'
+import { SessionCookieRefused, FreshLoginNeeded, TooManyAttempts, WrongPassword } from '../errors.ts'
+import { COOKIE_HEADERS, SignedIn } from '../schemas.ts'
 import { SignInExpired, WrongSecondFactor } from './errors.ts'
 import {
   Confirmation,
@@ -28,11 +29,13 @@ export const completeSignIn = operation({
   access: 'public',
   limit: 'auth',
   body: SecondFactorSignInBody,
+  ownPage: true,
   returns: { 200: Envelope(SignedIn) },
-  errors: [SignInExpired, WrongSecondFactor, TooManyAttempts],
+  headers: COOKIE_HEADERS,
+  errors: [SessionCookieRefused, SignInExpired, WrongSecondFactor, TooManyAttempts],
   example: { body: { challenge: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIwMTkzOWU1YyJ9.c2lnbmF0dXJl', code: '123456' } },
-  handle: async ({ auth, body, remoteAddress, userAgent }) =>
-    ok('Signed in', await auth.signInGate.complete(body, { remoteAddress, userAgent })),
+  handle: async ({ auth, body, ownPage, remoteAddress, userAgent }) =>
+    replyWithTokens({ body, ownPage }, () => auth.signInGate.complete(body, { remoteAddress, userAgent })),
 })
 
 export const getSecondFactor = operation({

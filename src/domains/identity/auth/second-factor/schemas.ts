@@ -1,6 +1,7 @@
 import { Input, named, Nullable, Text, Timestamp, Type, type Static } from '../../../../core/schema.ts'
 import { Id } from '../../../../core/schema.ts'
 import { GivenPassword } from '../password-rules.ts'
+import { SessionIn } from '../schemas.ts'
 
 const Code = Text(6, 40, {
   description: 'The six digits that the authenticator app shows, or a recovery code',
@@ -20,6 +21,7 @@ export const SecondFactorSignInBody = Input({
   challenge: Text(1, 1_000, { description: '`details.challenge` of the error `second_factor_required`' }),
   code: Code,
   deviceToken: Type.Optional(Text(1, 100, { description: 'The token from an earlier login on this device' })),
+  session: SessionIn,
 })
 export type SecondFactorSignIn = Static<typeof SecondFactorSignInBody>
 

@@ -12,6 +12,8 @@ export interface ShownPost {
   readonly isPublished: boolean
   readonly targets: readonly ShownTarget[]
   readonly history: readonly string[]
+  /** What members say about it to guests. */
+  readonly comments: readonly string[]
   readonly changes: readonly { readonly kind: 'equal' | 'insert' | 'delete'; readonly text: string }[]
   /** What a decision is bound to. Null if the guest cannot decide now. */
   readonly contentHash: string | null
@@ -185,13 +187,14 @@ export function outcomesHtml(outcomes: readonly { readonly name: string; readonl
 }
 
 function postHtml(texts: Texts, post: ShownPost, formProof: string): string {
-  const { changes, contentHash, history, id, state, targets, when } = post
+  const { changes, comments, contentHash, history, id, state, targets, when } = post
   return `<article>
 <h3>${e(when)}</h3>
 <p>${e(state)}</p>
 ${targets.map(targetHtml).join('\n')}
 ${changes.length === 0 ? '' : `<h4>${e(texts.say('guestPage.changed'))}</h4><p class="text">${changes.map(runHtml).join('')}</p>`}
 ${history.length === 0 ? '' : `<h4>${e(texts.say('guestPage.history'))}</h4><ul>${history.map((line) => `<li>${e(line)}</li>`).join('')}</ul>`}
+${comments.length === 0 ? '' : `<h4>${e(texts.say('guestPage.comments'))}</h4><ul>${comments.map((line) => `<li class="text">${e(line)}</li>`).join('')}</ul>`}
 ${contentHash === null ? '' : formHtml(texts, { id, contentHash }, formProof)}
 </article>`
 }

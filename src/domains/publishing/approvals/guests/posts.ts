@@ -3,8 +3,8 @@ import type { Texts } from '../../../../language/texts.ts'
 import { findPlatform } from '../../../../platforms/registry.ts'
 import { postFiles, refKey, type MediaRef, type PostFile } from '../../../media/assets/index.ts'
 import { postingAccounts } from '../../../social/accounts/index.ts'
-import { changesBetween, submittedPosts, versionOf, type SubmittedStatus } from '../../writing/index.ts'
-import { loadPost, postName, snapshotOf, type PostData, type PostDecisionData } from '../../posts/index.ts'
+import { changesBetween, guestComments, submittedPosts, versionOf, type SubmittedStatus } from '../../writing/index.ts'
+import { findActors, loadPost, postName, snapshotOf, type PostData, type PostDecisionData } from '../../posts/index.ts'
 import { approvalFlows, type FlowRow, type GuestRow } from '../tables.ts'
 import { isWaiting, MOST_WAITING, NAME_LENGTH, type ShownPost, type ShownTarget, type WaitingPost } from './page.ts'
 
@@ -83,6 +83,15 @@ export class GuestPosts {
     const accounts = await postingAccounts(this.#sql, workspaceId, [...accountIds])
     const refs = contents.flat().flatMap(({ media }) => media)
     const files = await postFiles(this.#sql, workspaceId, refs)
+    const comments = await guestComments(
+      this.#sql,
+      workspaceId,
+      posts.map(({ _id }) => _id),
+    )
+    const authors = await findActors(
+      this.#sql,
+      [...comments.values()].flat().map(({ authorId }) => authorId),
+    )
     const time = timesIn(guest.timezone, texts)
     return Promise.all(
       posts.map(async (post, at): Promise<ShownPost> => {
@@ -105,6 +114,9 @@ export class GuestPosts {
             const { media = [], texts: own = [] } = contents[at]?.[index] ?? {}
             return { title: `${platform} · ${name}`, texts: own, media: media.flatMap((ref) => this.#file(ref, files)) }
           }),
+          comments: (comments.get(post._id) ?? []).map(
+            ({ authorId, body, createdAt }) => `${time(createdAt)}, ${authors.get(authorId)?.name ?? '–'}: ${body}`,
+          ),
           history: decisions.map((one) => lineOf(one, time, texts)),
           changes: last === undefined ? [] : await this.#changes(post, last.version),
           contentHash: isOpen ? (approval?.contentHash ?? null) : null,

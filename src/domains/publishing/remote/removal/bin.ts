@@ -1,10 +1,9 @@
-import { DAY, type Clock } from '../../../../core/clock.ts'
+import type { Clock } from '../../../../core/clock.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { query } from '../../../../db/query.ts'
 import { posts } from '../../posts/index.ts'
+import { KEPT_MS } from './restoring.ts'
 
-/** How long a deleted post is kept. */
-const KEPT_MS = 30 * DAY
 const BATCH = 500
 
 const purge = query({ posts }, (db, $: { before: string }) =>

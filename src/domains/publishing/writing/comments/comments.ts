@@ -1,6 +1,6 @@
 import type { Member } from '../../../../core/caller.ts'
 import type { Clock } from '../../../../core/clock.ts'
-import { Forbidden, NotFound, ValidationFailed } from '../../../../core/errors.ts'
+import { Conflict, Forbidden, NotFound, ValidationFailed } from '../../../../core/errors.ts'
 import { uuidv7 } from '../../../../core/id.ts'
 import { pageOf, type PageRequest } from '../../../../core/page.ts'
 import type { PageResult } from '../../../../core/reply.ts'
@@ -18,9 +18,18 @@ import {
   posts,
   type PostRow,
 } from '../../posts/index.ts'
-import { postCommentCreated, postCommentDeleted } from './events.ts'
-import type { NewCommentInput, PostCommentData } from './schemas.ts'
+import { anchorOf } from './anchors.ts'
+import { postCommentCreated, postCommentDeleted, postCommentUpdated } from './events.ts'
+import type { CommentEditInput, CommentVisibility, NewCommentInput, PostCommentData } from './schemas.ts'
 import { postComments, type CommentRow } from './tables.ts'
+
+/** In one thread. */
+const MOST_REPLIES = 200
+
+interface CommentPathData {
+  readonly id: string
+  readonly commentId: string
+}
 
 /** What members say about posts. Platforms do not see it. */
 export class PostComments {
@@ -65,6 +74,9 @@ export class PostComments {
     const { attachments: assetIds = [], body, mentions = [] } = input
     await requireReaders(turn, mentions)
     const files = await filesOf(turn.sql, workspaceId, assetIds)
+    const root = input.replyTo === undefined ? undefined : await this.#rootOf(turn, postId, input.replyTo)
+    const visibility = input.visibility ?? root?.visibility ?? 'internal'
+    requireVisible(visibility, root)
     const errors = assetIds.flatMap((id, index) => {
       const message = 'must be the id of an asset of the workspace that is ready to use'
       return files.has(id) ? [] : [{ path: `/body/attachments/${index}`, code: 'unknown', message }]
@@ -79,6 +91,12 @@ export class PostComments {
       body,
       mentions,
       assetIds,
+      replyTo: root?.id ?? null,
+      visibility,
+      anchor: anchorOf(post, input.anchor),
+      editedAt: null,
+      resolvedAt: null,
+      resolvedBy: null,
       createdAt: at,
       updatedAt: at,
     }
@@ -92,7 +110,78 @@ export class PostComments {
   }
 
   /**
-   * Deletes a comment: one's own, or with team:manage any.
+   * Edits one's own comment.
+   * @throws AppError not_found, forbidden, validation_failed
+   */
+  async edit(turn: Turn, path: CommentPathData, input: CommentEditInput, userId: string): Promise<PostCommentData> {
+    const post = await findPost(turn.sql, path.id)
+    const before = await findComment(turn.sql, path)
+    if (before.authorId !== userId) {
+      throw Forbidden({ message: 'Only the author can edit a comment. Reply to it instead.' })
+    }
+    await requireReaders(turn, input.mentions ?? [])
+    const { body = before.body, mentions = before.mentions, visibility = before.visibility } = input
+    const root =
+      before.replyTo === null ? undefined : await findComment(turn.sql, { ...path, commentId: before.replyTo })
+    requireVisible(visibility, root)
+    const anchor = input.anchor === undefined ? before.anchor : anchorOf(post, input.anchor)
+    const at = this.#now()
+    const view = await this.#change(turn, before, { body, mentions, visibility, anchor, editedAt: at, updatedAt: at })
+    const added = mentions.filter((id) => !before.mentions.includes(id))
+    const name = postName(post.body)
+    const data = { postId: post.id, post: name, comment: body, hasPost: name === '' ? 'no' : 'yes' } as const
+    if (added.length > 0) notify(turn, commentMentioned, { actorId: userId, to: added, data })
+    return view
+  }
+
+  /**
+   * Resolves a thread, or opens it again. Repeating it changes nothing.
+   * @throws AppError not_found; conflict for a reply
+   */
+  async resolve(turn: Turn, path: CommentPathData, isResolved: boolean, userId: string): Promise<PostCommentData> {
+    await findPost(turn.sql, path.id)
+    const before = await findComment(turn.sql, path)
+    if (before.replyTo !== null) {
+      throw Conflict({ message: 'This is a reply. Resolve or reopen the comment that it answers: `replyTo`.' })
+    }
+    if ((before.resolvedAt !== null) === isResolved) return this.#shown(turn.sql, before)
+    const at = this.#now()
+    const [resolvedAt, resolvedBy] = isResolved ? [at, userId] : [null, null]
+    return this.#change(turn, before, { resolvedAt, resolvedBy, updatedAt: at })
+  }
+
+  async #change(turn: Turn, before: CommentRow, changes: Partial<CommentRow>): Promise<PostCommentData> {
+    await postComments.update(turn.sql, { id: before.id }, changes)
+    const view = await this.#shown(turn.sql, { ...before, ...changes })
+    turn.emit(postCommentUpdated, view)
+    turn.audit({ kind: 'post', id: before.postId, details: { commentId: before.id } })
+    return view
+  }
+
+  async #shown(sql: Sql, row: CommentRow): Promise<PostCommentData> {
+    const actors = await findActors(sql, [row.authorId])
+    return commentView(row, actors.get(row.authorId), await filesOf(sql, row.workspaceId, row.assetIds))
+  }
+
+  /** The first comment of a thread that takes another reply. @throws AppError validation_failed, conflict */
+  async #rootOf({ sql }: Turn, postId: string, id: string): Promise<CommentRow> {
+    const root = await postComments.first(sql, { id, postId })
+    if (root === undefined || root.replyTo !== null) {
+      const message = 'must be the id of a comment on this post that is no reply itself'
+      throw ValidationFailed({ errors: [{ path: '/body/replyTo', code: 'unknown', message }] })
+    }
+    if ((await postComments.count(sql, { replyTo: id })) >= MOST_REPLIES) {
+      throw Conflict({ message: `A thread has at most ${MOST_REPLIES} replies. Begin another one.` })
+    }
+    return root
+  }
+
+  #now(): string {
+    return new Date(this.#clock.now()).toISOString()
+  }
+
+  /**
+   * Deletes a comment with its replies: one's own, or with team:manage any.
    * @throws AppError not_found, forbidden
    */
   async delete(turn: Turn, { commentId, id: postId }: { id: string; commentId: string }, member: Member) {
@@ -105,8 +194,9 @@ export class PostComments {
           'You need the scope team:manage to delete the comment of another member. Ask the author, or a member who has the scope.',
       })
     }
+    const replies = await postComments.find(turn.sql, { replyTo: commentId }, { columns: ['id'], orderBy: ['id asc'] })
     await postComments.delete(turn.sql, { id: commentId })
-    turn.emit(postCommentDeleted, { postCommentId: commentId, postId })
+    for (const { id } of [...replies, { id: commentId }]) turn.emit(postCommentDeleted, { postCommentId: id, postId })
     turn.audit({ kind: 'post', id: postId, details: { commentId } })
   }
 
@@ -120,6 +210,20 @@ export class PostComments {
     const others = [post.createdBy, ...earlier.map(({ authorId }) => authorId)]
     notify(turn, commentAdded, { ...common, to: others.filter((id) => !mentions.includes(id)), data })
   }
+}
+
+/** @throws AppError not_found */
+async function findComment(sql: Sql, { commentId, id: postId }: CommentPathData): Promise<CommentRow> {
+  const comment = await postComments.first(sql, { id: commentId, postId })
+  if (comment === undefined) throw NotFound()
+  return comment
+}
+
+/** Guests would see a reply without the comment that it answers. @throws AppError validation_failed */
+function requireVisible(visibility: CommentVisibility, root: CommentRow | undefined): void {
+  if (visibility !== 'guests' || root === undefined || root.visibility === 'guests') return
+  const message = 'must be `internal`, because the comment that it answers is internal'
+  throw ValidationFailed({ errors: [{ path: '/body/visibility', code: 'internal', message }] })
 }
 
 /** @throws AppError not_found */
@@ -164,5 +268,11 @@ function commentView(row: CommentRow, actor: Actor | undefined, files: ReadonlyM
       const media = files.get(assetId)?.media
       return { assetId, name: media?.name ?? null, type: media?.type ?? null }
     }),
+    replyTo: row.replyTo,
+    visibility: row.visibility,
+    anchor: row.anchor,
+    editedAt: row.editedAt,
+    resolvedAt: row.resolvedAt,
+    resolvedBy: row.resolvedBy,
   }
 }

@@ -4,6 +4,7 @@ import type { Row } from '../../../../db/row.ts'
 import { table } from '../../../../db/table.ts'
 import { Workspace } from '../../../workspace/workspaces/index.ts'
 import { Post } from '../../posts/index.ts'
+import type { CommentAnchorData, CommentVisibility } from './schemas.ts'
 
 const uuids = () => p.array().columnType('uuid[]').defaultRaw(`'{}'`)
 
@@ -27,6 +28,14 @@ export const PostComment = defineEntity({
     mentions: uuids(),
     /** The assets that are attached to it. */
     assetIds: uuids(),
+    /** The comment that it answers. Null for the first one of a thread. */
+    replyTo: p.uuid().nullable().index('post_comments_by_reply'),
+    visibility: p.text().$type<CommentVisibility>().default('internal'),
+    /** The part of the post that it is about. Null for all of it. */
+    anchor: p.json<CommentAnchorData>().nullable(),
+    editedAt: timestamp().nullable(),
+    resolvedAt: timestamp().nullable(),
+    resolvedBy: p.uuid().nullable(),
     createdAt: timestamp(),
     updatedAt: timestamp(),
   },
