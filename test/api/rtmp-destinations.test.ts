@@ -69,7 +69,7 @@ describe('updateRtmpDestination', () => {
     expect(moved.body.data).toMatchObject({ name: 'Second', url: 'rtmps://other.example.com/app' })
     expect(moved.text).not.toContain('another-secret')
     const changes = (await events()).filter(({ type }) => type === 'rtmpDestination.updated')
-    expect(changes.map(({ data }) => data['reconnects'])).toEqual([false, true])
+    expect(changes.map(({ data }) => data['accessChanged'])).toEqual([false, true])
   })
 
   test('checks platform, server and key together', async () => {
@@ -87,7 +87,7 @@ describe('updateRtmpDestination', () => {
     const streamId = await streamWith(id, 'live')
     expect((await change(id, { name: 'Second' })).body.message).toBe('RTMP destination changed')
     const moved = await change(id, { streamKey: 'another-key' })
-    expect(moved.body.message).toBe('RTMP destination changed. It reconnects now in: “Launch”')
+    expect(moved.body.message).toBe('RTMP destination changed. It accessChanged now in: “Launch”')
     const stream = await ada().call('GET /api/streams/{id}', { path: { id: streamId } })
     expect(stream.body.data.platforms[0]).toMatchObject({ accountId: id, name: 'Second' })
   })

@@ -112,7 +112,9 @@ export const fixtures: Fixtures<Operations> = {
   },
   reopenPostComment: async (stage) => {
     const id = await post(stage)
-    return { path: { id, commentId: await comment(stage, id) } }
+    const path = { id, commentId: await comment(stage, id) }
+    await change(stage, 'POST /api/posts/{id}/comments/{commentId}/resolve', path, {})
+    return { path }
   },
   restorePost: async (stage) => {
     const id = await post(stage, LATER)
