@@ -87,7 +87,7 @@ describe('updateRtmpDestination', () => {
     const streamId = await streamWith(id, 'live')
     expect((await change(id, { name: 'Second' })).body.message).toBe('RTMP destination changed')
     const moved = await change(id, { streamKey: 'another-key' })
-    expect(moved.body.message).toBe('RTMP destination changed. It accessChanged now in: “Launch”')
+    expect(moved.body.message).toBe('RTMP destination changed. It reconnects now in: “Launch”')
     const stream = await ada().call('GET /api/streams/{id}', { path: { id: streamId } })
     expect(stream.body.data.platforms[0]).toMatchObject({ accountId: id, name: 'Second' })
   })
