@@ -35,12 +35,12 @@ export const presenceChanged = event({
   example: { workspaceId, userId, presence: 'online', lastSeenAt: null },
 })
 
-const State = States('ViewerState', 'What a user does with a post, a stream or a file', {
+const Status = States('ViewerStatus', 'What a user does with a post, a stream or a file', {
   viewing: 'They have it open',
   typing: 'They are writing in it',
   gone: 'They have left it',
 })
-export type ViewerState = Static<typeof State>
+export type ViewerStatus = Static<typeof Status>
 
 export const viewerUpdated = event({
   name: 'viewer.updated',
@@ -54,10 +54,10 @@ export const viewerUpdated = event({
     }),
     resourceId: Id,
     userId: Id,
-    state: State,
+    status: Status,
     expiresInSeconds: Type.Integer({
       description: 'Take them for gone after this time, unless the event is sent again; 0 for `gone`',
     }),
   }),
-  example: { workspaceId, kind: 'post', resourceId: EXAMPLE.postId, userId, state: 'typing', expiresInSeconds: 6 },
+  example: { workspaceId, kind: 'post', resourceId: EXAMPLE.postId, userId, status: 'typing', expiresInSeconds: 6 },
 })

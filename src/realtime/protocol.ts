@@ -17,7 +17,7 @@ export const ViewerMessage = Input({
   workspaceId: Id,
   kind: OneOf(['post', 'stream', 'asset']),
   resourceId: Id,
-  state: OneOf(['viewing', 'typing', 'gone']),
+  status: OneOf(['viewing', 'typing', 'gone']),
 })
 
 export const ViewingMessage = Input({
@@ -112,7 +112,7 @@ export const clientMessages: readonly SocketMessageType[] = [
     description: `Others who may read it receive \`viewer.updated\`. Send it when the user opens it, types (\`typing\`) or leaves (\`gone\`), and repeat it every ${VIEWER_LIMITS.everyMs.viewing / 1_000 + 5} seconds: \`viewing\` expires after ${VIEWER_LIMITS.expiresInSeconds.viewing} seconds, \`typing\` after ${VIEWER_LIMITS.expiresInSeconds.typing}. The reply lists the others who have it open, at most ${VIEWER_LIMITS.shown}. A socket has at most ${VIEWER_LIMITS.perSocket} things open; a further one closes the oldest. What a closed socket had open is \`gone\`.`,
     data: ViewerMessage,
     ack: 'reply',
-    example: { workspaceId, kind: 'post', resourceId: postId, state: 'typing' },
+    example: { workspaceId, kind: 'post', resourceId: postId, status: 'typing' },
   },
   {
     name: 'presence',

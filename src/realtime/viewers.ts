@@ -8,7 +8,7 @@ import type { Scope } from '../core/scope.ts'
 import { validator } from '../core/validate.ts'
 import type { Coordination } from '../coordination/coordination.ts'
 import type { UserSocket } from './connected-users.ts'
-import { viewerUpdated, type ViewerState } from './events.ts'
+import { viewerUpdated, type ViewerStatus } from './events.ts'
 import { VIEWER_LIMITS } from './limits.ts'
 import { ViewerMessage } from './protocol.ts'
 
@@ -34,7 +34,7 @@ const KINDS: Readonly<Record<Kind, { readonly table: string; readonly scope: Sco
 /** Somebody who has something open. */
 interface Viewer {
   readonly userId: string
-  readonly state: Exclude<ViewerState, 'gone'>
+  readonly status: Exclude<ViewerStatus, 'gone'>
   /** Monotonic milliseconds. */
   readonly until: number
   readonly announcedAt: number
@@ -44,7 +44,7 @@ interface Viewer {
 interface ViewerNotice {
   readonly key: string
   readonly userId: string
-  readonly state: ViewerState
+  readonly status: ViewerStatus
 }
 
 const CHANNEL = 'viewers'
@@ -76,20 +76,20 @@ export class Viewers {
    * @returns who else has it open
    * @throws AppError validation_failed, not_found
    */
-  async announce(socket: UserSocket, sent: unknown): Promise<{ userId: string; state: string }[]> {
+  async announce(socket: UserSocket, sent: unknown): Promise<{ userId: string; status: string }[]> {
     const checked = check(sent)
     if (!checked.ok) throw ValidationFailed({ errors: checked.errors })
     const message = checked.value as Message
     await this.#requireReader(socket, message)
     const key = keyOf(message)
     const { userId } = socket.data.caller
-    if (message.state === 'gone') this.#close(socket, key)
+    if (message.status === 'gone') this.#close(socket, key)
     else {
       this.#remember(socket, key, message)
       this.#tell(message, userId)
     }
     const others = [...(this.#viewers.get(key)?.values() ?? [])].filter((viewer) => viewer.userId !== userId)
-    return others.slice(0, VIEWER_LIMITS.shown).map((viewer) => ({ userId: viewer.userId, state: viewer.state }))
+    return others.slice(0, VIEWER_LIMITS.shown).map((viewer) => ({ userId: viewer.userId, status: viewer.status }))
   }
 
   /** The socket has closed. */
@@ -132,41 +132,41 @@ export class Viewers {
     if (open.size === 0) this.#open.delete(socket)
     const { userId } = socket.data.caller
     for (const [other, its] of this.#open) if (other.data.caller.userId === userId && its.has(key)) return
-    this.#publish({ ...message, state: 'gone' }, userId)
+    this.#publish({ ...message, status: 'gone' }, userId)
   }
 
   /** Publishes it if it is new to others, or if they would soon take the user for gone. */
   #tell(message: Message, userId: string): void {
     const known = this.#viewers.get(keyOf(message))?.get(userId)
     const now = this.#options.clock.monotonic()
-    const isKnown = known !== undefined && known.state === message.state
-    if (isKnown && now - known.announcedAt < VIEWER_LIMITS.everyMs[known.state]) return
+    const isKnown = known !== undefined && known.status === message.status
+    if (isKnown && now - known.announcedAt < VIEWER_LIMITS.everyMs[known.status]) return
     this.#publish(message, userId)
   }
 
   #publish(message: Message, userId: string): void {
     const { clock, coordination } = this.#options
-    const { kind, resourceId, state, workspaceId } = message
-    coordination.publish(CHANNEL, { key: keyOf(message), userId, state } satisfies ViewerNotice)
-    const expiresInSeconds = state === 'gone' ? 0 : VIEWER_LIMITS.expiresInSeconds[state]
+    const { kind, resourceId, status, workspaceId } = message
+    coordination.publish(CHANNEL, { key: keyOf(message), userId, status } satisfies ViewerNotice)
+    const expiresInSeconds = status === 'gone' ? 0 : VIEWER_LIMITS.expiresInSeconds[status]
     const event: WorkspaceEvent = {
       workspaceId,
       seq: 0,
       type: viewerUpdated.name,
-      data: { workspaceId, kind, resourceId, userId, state, expiresInSeconds },
+      data: { workspaceId, kind, resourceId, userId, status, expiresInSeconds },
       at: new Date(clock.now()).toISOString(),
       scope: KINDS[kind].scope,
     }
     coordination.publish(`ev:${workspaceId}`, [event])
   }
 
-  #hear({ key, state, userId }: ViewerNotice): void {
+  #hear({ key, status, userId }: ViewerNotice): void {
     const viewers = this.#viewers.get(key) ?? new Map<string, Viewer>()
-    if (state === 'gone') viewers.delete(userId)
+    if (status === 'gone') viewers.delete(userId)
     else {
       const now = this.#options.clock.monotonic()
-      const until = now + VIEWER_LIMITS.expiresInSeconds[state] * 1_000
-      viewers.set(userId, { userId, state, until, announcedAt: now })
+      const until = now + VIEWER_LIMITS.expiresInSeconds[status] * 1_000
+      viewers.set(userId, { userId, status, until, announcedAt: now })
     }
     if (viewers.size === 0) this.#viewers.delete(key)
     else this.#viewers.set(key, viewers)

@@ -82,17 +82,26 @@ describe('a comment', () => {
   test('is about a rectangle of a picture of the post, or a run of its words', async () => {
     const [mine, foreign] = [await world.picture(), await world.picture()]
     const { _id: id } = await post({ content: 'We launch on Monday', media: [{ assetId: mine }] })
-    const rectangle = { assetId: mine, x: 0.25, y: 0.5, width: 0.5, height: 0.5 }
+    const rectangle = { assetId: mine, left: 0.25, top: 0.5, width: 0.5, height: 0.5 }
     const onPicture = await comment(id, { body: 'Crop this', anchor: { asset: rectangle } })
-    expect(onPicture.body.data.anchor).toEqual({ asset: rectangle, text: null })
-    const onWords = await comment(id, { body: 'Or Tuesday?', anchor: { text: { part: 0, start: 13, end: 19 } } })
-    expect(onWords.body.data.anchor).toEqual({ asset: null, text: { part: 0, start: 13, end: 19, quote: 'Monday' } })
+    expect(onPicture.body.data.anchor).toEqual({ asset: rectangle, textRange: null })
+    const onWords = await comment(id, {
+      body: 'Or Tuesday?',
+      anchor: { textRange: { part: 0, offset: 13, length: 6 } },
+    })
+    expect(onWords.body.data.anchor).toEqual({
+      asset: null,
+      textRange: { part: 0, offset: 13, length: 6, quotedText: 'Monday' },
+    })
     const wrong = {
-      '/body/anchor': [{}, { asset: rectangle, text: { part: 0, start: 0, end: 1 } }],
-      '/body/anchor/asset': [{ asset: { ...rectangle, x: 0.75 } }, { asset: { ...rectangle, width: 0 } }],
+      '/body/anchor': [{}, { asset: rectangle, textRange: { part: 0, offset: 0, length: 1 } }],
+      '/body/anchor/asset': [{ asset: { ...rectangle, left: 0.75 } }, { asset: { ...rectangle, width: 0 } }],
       '/body/anchor/asset/assetId': [{ asset: { ...rectangle, assetId: foreign } }],
-      '/body/anchor/text/part': [{ text: { part: 1, start: 0, end: 1 } }],
-      '/body/anchor/text/end': [{ text: { part: 0, start: 3, end: 3 } }, { text: { part: 0, start: 0, end: 20 } }],
+      '/body/anchor/textRange/part': [{ textRange: { part: 1, offset: 0, length: 1 } }],
+      '/body/anchor/textRange/length': [
+        { textRange: { part: 0, offset: 3, length: 0 } },
+        { textRange: { part: 0, offset: 14, length: 6 } },
+      ],
     }
     for (const [path, anchors] of Object.entries(wrong)) {
       for (const anchor of anchors) {

@@ -115,6 +115,7 @@ const WITHOUT_EVENTS: Readonly<Record<string, string>> = {
   deleteAssets: 'there is no such asset',
   markChannelRead: 'only sends an event to the clients of the same user',
   replayWebhookDelivery: 'an event about a delivery would be delivered',
+  getStreamKeys: 'it changes nothing, and the audit log names who has asked',
   replayWebhookEvents: 'an event about a delivery would be delivered',
   revokeCalendarFeed: 'the link of a member concerns nobody else',
   testWebhook: 'an event about a delivery would be delivered',

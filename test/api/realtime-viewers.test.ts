@@ -29,7 +29,7 @@ afterAll(() => app.stop())
 type Socket = Awaited<ReturnType<typeof sockets.connect>>
 const connect = (name: string) => sockets.connect(world.key(name))
 const report = (socket: Socket, state: string, more: object = {}) =>
-  socket.socket.emitWithAck('viewer', { workspaceId, kind: 'post', resourceId: postId, state, ...more })
+  socket.socket.emitWithAck('viewer', { workspaceId, kind: 'post', resourceId: postId, status: state, ...more })
 const seenBy = (socket: Socket) =>
   socket.events.filter(({ name }) => name === 'viewer.updated').map(({ data }) => data as Record<string, unknown>)
 
@@ -41,13 +41,13 @@ test('members who may read a post see who opens it, types and leaves', async () 
     await connect('eve'),
   ]
   expect((await report(ada, 'viewing')).body.data).toEqual([])
-  expect((await report(grace, 'viewing')).body.data).toEqual([{ userId: world.id('ada'), state: 'viewing' }])
+  expect((await report(grace, 'viewing')).body.data).toEqual([{ userId: world.id('ada'), status: 'viewing' }])
   await report(grace, 'typing')
   await report(grace, 'gone')
   const of = (userId: string) =>
     seenBy(ada)
       .filter((event) => event['userId'] === userId)
-      .map((event) => event['state'])
+      .map((event) => event['status'])
   await waitFor(() => of(world.id('grace')).length === 3)
   expect(of(world.id('grace'))).toEqual(['viewing', 'typing', 'gone'])
   expect(seenBy(grace)[0]).toEqual({
@@ -55,7 +55,7 @@ test('members who may read a post see who opens it, types and leaves', async () 
     kind: 'post',
     resourceId: postId,
     userId: world.id('ada'),
-    state: 'viewing',
+    status: 'viewing',
     expiresInSeconds: 45,
   })
   expect([...seenBy(stranger), ...seenBy(eve)]).toEqual([])
@@ -93,7 +93,7 @@ test('ends when the last socket of a user closes, or by itself', async () => {
   const states = () =>
     seenBy(ada)
       .filter((event) => event['userId'] === world.id('grace'))
-      .map((event) => event['state'])
+      .map((event) => event['status'])
   await waitFor(() => states().at(-1) === 'gone')
   expect(states()).toEqual(['viewing', 'typing', 'gone'])
   const third = await connect('grace')
@@ -107,8 +107,8 @@ test('is announced rarely, and for ten things of a socket at most', async () => 
   const [ada, grace] = [await connect('ada'), await connect('grace')]
   await Promise.all(Array.from({ length: 20 }, () => report(grace, 'typing')))
   await report(grace, 'viewing')
-  await waitFor(() => seenBy(ada).some((event) => event['state'] === 'viewing'))
-  expect(seenBy(ada).map((event) => event['state'])).toEqual(['typing', 'viewing'])
+  await waitFor(() => seenBy(ada).some((event) => event['status'] === 'viewing'))
+  expect(seenBy(ada).map((event) => event['status'])).toEqual(['typing', 'viewing'])
   const posts = await Promise.all(
     Array.from({ length: 11 }, async (_, index) => {
       const body = { workspaceId, content: `Post ${index}` }
@@ -116,9 +116,9 @@ test('is announced rarely, and for ten things of a socket at most', async () => 
     }),
   )
   for (const resourceId of posts) await report(grace, 'viewing', { resourceId })
-  await waitFor(() => seenBy(ada).filter((event) => event['state'] === 'gone').length >= 2)
+  await waitFor(() => seenBy(ada).filter((event) => event['status'] === 'gone').length >= 2)
   const gone = seenBy(ada)
-    .filter((event) => event['state'] === 'gone')
+    .filter((event) => event['status'] === 'gone')
     .map((event) => event['resourceId'])
   expect(gone).toEqual([postId, posts[0]])
 })

@@ -69,7 +69,7 @@ describe('updateRtmpDestination', () => {
     expect(moved.body.data).toMatchObject({ name: 'Second', url: 'rtmps://other.example.com/app' })
     expect(moved.text).not.toContain('another-secret')
     const changes = (await events()).filter(({ type }) => type === 'rtmpDestination.updated')
-    expect(changes.map(({ data }) => data['reconnects'])).toEqual([false, true])
+    expect(changes.map(({ data }) => data['accessChanged'])).toEqual([false, true])
   })
 
   test('checks platform, server and key together', async () => {

@@ -146,7 +146,7 @@ export const publishing = [
       asset_ids uuid[] not null default '{}',
       created_at timestamptz not null,
       updated_at timestamptz not null,
-      reply_to uuid references post_comments (id) on delete cascade,
+      reply_to uuid,
       visibility text not null default 'internal',
       anchor jsonb,
       edited_at timestamptz,

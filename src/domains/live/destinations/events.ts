@@ -24,9 +24,9 @@ export const rtmpDestinationUpdated = event({
     rtmpDestinationId: Id,
     name: Type.String({ description: 'Name of the destination' }),
     platform: Nullable(Type.String({ description: 'Such as `youtube`; null for any RTMP server' })),
-    reconnects: Type.Boolean({ description: 'Whether its server or key has changed' }),
+    accessChanged: Type.Boolean({ description: 'Whether its server or key has changed' }),
   }),
-  example: { rtmpDestinationId, name: 'Main channel', platform: 'youtube', reconnects: true },
+  example: { rtmpDestinationId, name: 'Main channel', platform: 'youtube', accessChanged: true },
 })
 
 export const rtmpDestinationTested = event({

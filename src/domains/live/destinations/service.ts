@@ -31,7 +31,7 @@ export interface ChangedDestination {
   readonly name: string
   readonly platform: LivePlatformName | null
   /** Whether its server or key has changed. */
-  readonly reconnects: boolean
+  readonly accessChanged: boolean
 }
 
 /** Applies a change to what refers to a destination. @returns the titles of live streams that reconnect to it */
@@ -108,7 +108,7 @@ export class RtmpDestinations {
     const place = keyFault(choice) ?? placeOf(choice)
     if ('field' in place) refuse(place.field, place.code, place.message)
     this.#checkUrl(place.url)
-    const reconnects = place.url !== before.url || streamKey !== keys.open(before.keySealed)
+    const accessChanged = place.url !== before.url || streamKey !== keys.open(before.keySealed)
     const changes = {
       name: edit.name ?? before.name,
       platform,
@@ -116,14 +116,14 @@ export class RtmpDestinations {
       keyHint: keyHint(streamKey),
       updatedAt: new Date(clock.now()).toISOString(),
     }
-    const proof = reconnects ? { keySealed: keys.seal(streamKey), workedAt: null } : {}
+    const proof = accessChanged ? { keySealed: keys.seal(streamKey), workedAt: null } : {}
     await rtmpDestinations.update(turn.sql, { id }, { ...changes, ...proof })
     const destination = { ...before, ...changes }
     const { name } = destination
-    turn.audit({ kind: 'rtmp_destination', id, details: { reconnects } })
-    turn.emit(rtmpDestinationUpdated, { rtmpDestinationId: id, name, platform, reconnects })
+    turn.audit({ kind: 'rtmp_destination', id, details: { accessChanged } })
+    turn.emit(rtmpDestinationUpdated, { rtmpDestinationId: id, name, platform, accessChanged })
     const live: string[] = []
-    for (const hook of this.#changeHooks) live.push(...(await hook(turn, { id, name, platform, reconnects })))
+    for (const hook of this.#changeHooks) live.push(...(await hook(turn, { id, name, platform, accessChanged })))
     return { destination: view(destination), live }
   }
 

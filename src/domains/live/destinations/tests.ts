@@ -89,7 +89,7 @@ export class RtmpDestinationTests {
       if (running.includes(row))
         throw Conflict({ message: 'A test of this destination is running. Wait for its result.' })
       if (running.length >= MOST_PER_WORKSPACE) {
-        throw Conflict({ message: `${running.length} destinations are being tested. Wait until one of them is done.` })
+        throw Conflict({ message: 'Two tests of this workspace are running. Wait until one of them is done.' })
       }
       await rtmpDestinations.update(tx, { id }, { testUntil: new Date(clock.now() + LEASE_MS) })
       return row

@@ -44,7 +44,7 @@ export async function takeOffStreams(turn: Turn, destinationId: string, now: Dat
  */
 export async function followDestination(
   turn: Turn,
-  { id, name, platform, reconnects }: ChangedDestination,
+  { id, name, platform, accessChanged }: ChangedDestination,
   { notices, now }: { readonly notices: StreamNotices; readonly now: Date },
 ): Promise<readonly string[]> {
   const using = await usedBy.rows(turn.sql, { destinationId: id })
@@ -56,7 +56,7 @@ export async function followDestination(
     turn.emit(streamUpdated, { streamId, title, status, endReason, version })
     notices.changed(turn, streamId)
   }
-  return reconnects ? using.filter(({ status }) => isActive(status)).map(({ title }) => title) : []
+  return accessChanged ? using.filter(({ status }) => isActive(status)).map(({ title }) => title) : []
 }
 
 /** The title of a live stream that uses an RTMP destination. */

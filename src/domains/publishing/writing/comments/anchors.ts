@@ -13,25 +13,24 @@ export function anchorOf(
   input: AnchorInputData | null | undefined,
 ): CommentAnchorData | null {
   if (input == null) return null
-  const { asset, text } = input
-  if ((asset === undefined) === (text === undefined)) refuse('', 'either', 'must have either `asset` or `text`')
+  const { asset, textRange } = input
+  if ((asset === undefined) === (textRange === undefined))
+    refuse('', 'either', 'must have either `asset` or `textRange`')
   if (asset !== undefined) {
     if (!assetIds.includes(asset.assetId)) refuse('/asset/assetId', 'unknown', 'must be the id of an asset of the post')
-    if (asset.width === 0 || asset.height === 0 || asset.x + asset.width > 1 || asset.y + asset.height > 1) {
-      refuse('/asset', 'outside', 'must be a rectangle within the picture: x + width and y + height are at most 1')
+    if (asset.width === 0 || asset.height === 0 || asset.left + asset.width > 1 || asset.top + asset.height > 1) {
+      refuse('/asset', 'outside', 'must be a rectangle within the picture: left + width and top + height are at most 1')
     }
-    return { asset, text: null }
+    return { asset, textRange: null }
   }
-  const { end, part, start } = text!
+  const { length, offset, part } = textRange!
   const words = part === 0 ? body.content : body.thread?.[part - 1]?.content
-  if (words === undefined) refuse('/text/part', 'unknown', 'must be 0 or the number of a part of the thread')
-  if (start >= end || end > words.length) {
-    refuse('/text/end', 'outside', `must be after \`start\`, and at most the length of the text, ${words.length}`)
+  if (words === undefined) refuse('/textRange/part', 'unknown', 'must be 0 or the number of a part of the thread')
+  if (offset + length > words.length) {
+    refuse('/textRange/length', 'outside', `must end within the text, which has ${words.length} characters`)
   }
-  return {
-    asset: null,
-    text: { part, start, end, quote: words.slice(start, end).slice(0, QUOTE_LENGTH).toWellFormed() },
-  }
+  const quotedText = words.slice(offset, offset + Math.min(length, QUOTE_LENGTH)).toWellFormed()
+  return { asset: null, textRange: { part, offset, length, quotedText } }
 }
 
 function refuse(path: string, code: string, message: string): never {

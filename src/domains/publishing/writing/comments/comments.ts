@@ -195,6 +195,7 @@ export class PostComments {
       })
     }
     const replies = await postComments.find(turn.sql, { replyTo: commentId }, { columns: ['id'], orderBy: ['id asc'] })
+    await postComments.delete(turn.sql, { replyTo: commentId })
     await postComments.delete(turn.sql, { id: commentId })
     for (const { id } of [...replies, { id: commentId }]) turn.emit(postCommentDeleted, { postCommentId: id, postId })
     turn.audit({ kind: 'post', id: postId, details: { commentId } })

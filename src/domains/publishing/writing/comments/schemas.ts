@@ -26,8 +26,8 @@ const Fraction = (description: string) => Type.Number({ minimum: 0, maximum: 1, 
 const rectangle = Type.Object(
   {
     assetId: Id,
-    x: Fraction('Left edge, as a fraction of the width of the picture'),
-    y: Fraction('Top edge, as a fraction of the height'),
+    left: Fraction('Left edge, as a fraction of the width of the picture'),
+    top: Fraction('Top edge, as a fraction of the height'),
     width: Fraction('As a fraction of the width'),
     height: Fraction('As a fraction of the height'),
   },
@@ -39,19 +39,19 @@ const run = {
     maximum: 100,
     description: '0 is the text of the post, 1 the first part of its thread',
   }),
-  start: Type.Integer({ minimum: 0, maximum: 100_000, description: 'The first character, counted as in JavaScript' }),
-  end: Type.Integer({ minimum: 1, maximum: 100_000, description: 'The character after the last one' }),
+  offset: Type.Integer({ minimum: 0, maximum: 100_000, description: 'The first character, counted as in JavaScript' }),
+  length: Type.Integer({ minimum: 1, maximum: 100_000, description: 'How many characters' }),
 }
-const ABOUT = 'What the comment is about: either `asset` or `text`'
+const ABOUT = 'What the comment is about: either `asset` or `textRange`'
 
 /** What a comment is about. */
 export const CommentAnchor = Type.Object(
   {
     asset: Nullable(rectangle),
-    text: Nullable(
+    textRange: Nullable(
       Type.Object({
         ...run,
-        quote: Type.String({
+        quotedText: Type.String({
           description: 'The characters when the comment was written, at most 200. The text may have changed since',
         }),
       }),
@@ -64,7 +64,7 @@ export type CommentAnchorData = Static<typeof CommentAnchor>
 const AnchorInput = Type.Object(
   {
     asset: Type.Optional(rectangle),
-    text: Type.Optional(
+    textRange: Type.Optional(
       Type.Object(run, { additionalProperties: false, description: 'A run of characters of a text' }),
     ),
   },
