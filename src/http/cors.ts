@@ -1,5 +1,5 @@
 import type { Logger } from '../core/log.ts'
-import { TallyLog } from '../core/tally-log.ts'
+import { TallyLog } from '../tools/tally-log.ts'
 
 const EXPOSED =
   `Accept-Ranges, Content-Disposition, Content-Range, ETag, Idempotent-Replayed, Link, Location, RateLimit,

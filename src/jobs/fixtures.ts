@@ -1,4 +1,4 @@
-import { uuidv7 } from '../core/id.ts'
+import { uuidv7 } from '../tools/id.ts'
 import { times, type Fixtures, type Lists, type Stage } from '../../test/support/stage.ts'
 import type * as operations from './operations.ts'
 import { outbox } from './tables.ts'

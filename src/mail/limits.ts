@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync } from 'node:crypto'
 import { DAY, HOUR, SECOND, type Clock } from '../core/clock.ts'
 import { defineError } from '../core/error.ts'
-import { uuidv7 } from '../core/id.ts'
+import { uuidv7 } from '../tools/id.ts'
 import type { Sql } from '../core/sql.ts'
 import { lessThan } from '../db/condition.ts'
 import { deleteInBatches } from '../db/delete-in-batches.ts'

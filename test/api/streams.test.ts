@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { StreamStatus } from '../../media/types.ts'
 import { ManualClock } from '../../src/core/clock.ts'
-import { uuidv7 } from '../../src/core/id.ts'
+import { uuidv7 } from '../../src/tools/id.ts'
 import { expireStream, observeStream, reportDiagnosis } from '../../src/domains/live/streams/turns.ts'
 import { startApp, type App } from '../support/app.ts'
 import { PIXEL } from '../support/pixel.ts'

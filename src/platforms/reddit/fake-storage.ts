@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
-import { element, xmlDocument, xmlOf } from '../../core/xml.ts'
+import { element, xmlDocument, xmlOf } from '../../tools/xml.ts'
 import { json, type FakeReply, type FakeRequest } from '../sandbox/fake.ts'
 import { breachOf, mediaFacts } from '../sandbox/media-facts.ts'
 import { partsOf } from '../sandbox/multipart.ts'

@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../core/html.ts'
+import { escapeHtml } from '../../tools/html.ts'
 import type { SandboxPost } from './fake.ts'
 
 /** The page of a fake, with the posts that were published there. */

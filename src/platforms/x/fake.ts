@@ -1,5 +1,5 @@
 import twitterText from 'twitter-text'
-import { escapeText } from '../../core/html.ts'
+import { escapeText } from '../../tools/html.ts'
 import {
   json,
   type Fake,

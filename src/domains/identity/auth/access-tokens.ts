@@ -2,7 +2,7 @@ import { hkdfSync } from 'node:crypto'
 import { createSigner, createVerifier } from 'fast-jwt'
 import type { Clock } from '../../../core/clock.ts'
 import { CredentialExpired, InvalidCredential } from '../../../core/errors.ts'
-import { isUuid } from '../../../core/id.ts'
+import { isUuid } from '../../../tools/id.ts'
 
 export const ACCESS_TOKEN_SECONDS = 15 * 60
 

@@ -1,5 +1,5 @@
 import type { Fixtures } from '../../../../test/support/stage.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import { MINUTE } from '../../../core/clock.ts'
 import { stream } from '../streams/fixtures.ts'
 import { streamSessions } from '../streams/tables.ts'

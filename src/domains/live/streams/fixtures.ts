@@ -1,5 +1,5 @@
 import { DAY } from '../../../core/clock.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import { make, times, type Fixtures, type Lists, type Rows, type Stage } from '../../../../test/support/stage.ts'
 import { rtmpDestination } from '../destinations/fixtures.ts'
 import { announceMedia } from '../media-nodes/fixtures.ts'

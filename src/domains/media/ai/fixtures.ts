@@ -8,7 +8,7 @@ import {
   type Rows,
   type Stage,
 } from '../../../../test/support/stage.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import { aiSettingsOf } from '../../workspace/workspaces/index.ts'
 import { asset } from '../assets/fixtures.ts'
 import type * as operations from './operations.ts'

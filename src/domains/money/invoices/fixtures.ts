@@ -1,4 +1,4 @@
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import { EXAMPLE_TIME } from '../../../core/example-ids.ts'
 import { times, type Fixtures, type Lists, type Stage } from '../../../../test/support/stage.ts'
 import type * as operations from './operations.ts'

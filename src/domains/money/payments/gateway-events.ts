@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { AppError } from '../../../core/error.ts'
 import { MINUTE, type Clock } from '../../../core/clock.ts'
-import { sha256, uuidv7 } from '../../../core/id.ts'
+import { sha256, uuidv7 } from '../../../tools/id.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Database } from '../../../db/database.ts'
@@ -22,7 +22,7 @@ import type { GatewayEventData } from './schemas.ts'
 import type { Steps } from './steps.ts'
 import { gatewayEvents, payments, type GatewayEventOutcome, type PaymentRow } from './tables.ts'
 import { eventView } from './views.ts'
-import { cleanText } from '../../../core/clean-text.ts'
+import { cleanText } from '../../../tools/clean-text.ts'
 
 interface Verdict {
   readonly outcome: GatewayEventOutcome

@@ -7,7 +7,7 @@ import {
   type Rows,
   type Stage,
 } from '../../../../test/support/stage.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type * as operations from './operations.ts'
 import { analyticsContent } from './tables.ts'
 

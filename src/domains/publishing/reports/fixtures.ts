@@ -10,7 +10,7 @@ import {
   type Stage,
 } from '../../../../test/support/stage.ts'
 import { waitFor } from '../../../../test/support/wait.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type * as operations from './operations.ts'
 import type { LinkPurpose } from './links.ts'
 import { reportDeliveries, reportRecipients, reports } from './tables.ts'

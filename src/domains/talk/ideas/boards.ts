@@ -1,7 +1,7 @@
 import { sql as raw } from 'kysely'
 import type { Clock } from '../../../core/clock.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { errors, JWTPayload } from 'jose'
 import type { Clock } from '../../../../core/clock.ts'
-import { sha256 } from '../../../../core/id.ts'
+import { sha256 } from '../../../../tools/id.ts'
 import { Issuer, type IssuerMetadata } from './issuer-metadata.ts'
 import { fetchJson, ProviderHttpError } from './provider-http.ts'
 import {
@@ -12,7 +12,7 @@ import {
   type ProviderProof,
   type SignInProvider,
 } from './provider.ts'
-import { cleanTexts } from '../../../../core/clean-text.ts'
+import { cleanTexts } from '../../../../tools/clean-text.ts'
 
 /** Public-key signatures only. Tokens that are unsigned or signed with the client secret are refused. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']

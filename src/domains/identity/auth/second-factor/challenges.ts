@@ -1,7 +1,7 @@
 import { hkdfSync } from 'node:crypto'
 import { createSigner, createVerifier } from 'fast-jwt'
 import { MINUTE, type Clock } from '../../../../core/clock.ts'
-import { secretToken } from '../../../../core/id.ts'
+import { secretToken } from '../../../../tools/id.ts'
 import { SignInExpired } from './errors.ts'
 
 const LIFETIME_MS = 5 * MINUTE

@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto'
 import type { Clock } from '../../../../core/clock.ts'
-import { SealedBox } from '../../../../core/sealed-box.ts'
+import { SealedBox } from '../../../../tools/sealed-box.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { lessThan, not } from '../../../../db/condition.ts'
 import type { AttemptSource, AttemptThrottle } from '../throttle.ts'
