@@ -190,7 +190,13 @@ test('one writer of XML, and one escaping function for HTML', () => {
   const found = (pattern: RegExp) => sources.filter((path) => pattern.test(texts.get(path) ?? ''))
   expect(found(ESCAPES)).toEqual(['src/tools/html.ts'])
   // The configuration of fontconfig is the same for everybody. Its document type is more than the writer writes.
-  expect(found(WRITTEN_XML)).toEqual(['src/tools/xml.ts', 'src/setup/unpacked-programs.ts'])
+  expect(found(WRITTEN_XML)).toEqual(['src/setup/unpacked-programs.ts', 'src/tools/xml.ts'])
+})
+
+test('one place derives keys and compares secrets', () => {
+  const found = sources.filter((path) => /\b(?:hkdf|hkdfSync|timingSafeEqual)\b/.test(withoutComments(path)))
+  // Actors import nothing of `src`.
+  expect(found).toEqual(['actors/links/handshake.ts', 'src/tools/keys.ts'])
 })
 
 test('only media/whip/child/rtc.ts imports node-datachannel', () => {

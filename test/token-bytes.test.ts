@@ -25,7 +25,7 @@ test('tokens have the bytes that the first version made', () => {
   const values = { uploadId: ID, size: 7, type: 'image/png', sha256: null, expires: 1_800_000_000 }
   const claims = { date: '2026-11-01T12:00:00.000Z', nonce: 'n'.repeat(16), owner: ID, sha256: HASH, size: 7 }
   const guest = { id: ID, passcodeHash: null, tokenHash: HASH } as Parameters<GuestLinks['proof']>[0]
-  const guests = new GuestLinks({ clock, secret: SECRET } as ConstructorParameters<typeof GuestLinks>[0])
+  const guests = new GuestLinks({ clock, secret: SECRET } as unknown as ConstructorParameters<typeof GuestLinks>[0])
   expect({
     access: new AccessTokens(SECRET, clock).issue(ID, OTHER),
     device: new KnownDevices(SECRET).issue(ID),
