@@ -1,4 +1,4 @@
-import { escapeHtml } from '../src/core/html.ts'
+import { escapeHtml } from '../src/tools/html.ts'
 
 /**
  * The consent page of a fake. It posts the parameters back, with `account` (who signs in) and `decision`.

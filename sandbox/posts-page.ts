@@ -1,4 +1,4 @@
-import { escapeHtml } from '../src/core/html.ts'
+import { escapeHtml } from '../src/tools/html.ts'
 import type { SandboxPost } from './fake.ts'
 
 /** The page of a fake, with the posts that were published there. */

@@ -1,5 +1,5 @@
-import { networkOf } from '../network-address.ts'
-import { TokenBucket } from '../token-bucket.ts'
+import { networkOf } from '../../src/tools/network-address.ts'
+import { TokenBucket } from '../../src/tools/token-bucket.ts'
 import type { IngestLimits } from './limits.ts'
 
 interface AddressRecord {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { MediaLog, MediaNodeOptions } from '../types.ts'
-import { TallyLog } from '../tally-log.ts'
+import { TallyLog } from '../../src/tools/tally-log.ts'
 import { Connection } from './connection.ts'
 import { ConnectionLimiter } from './connection-limiter.ts'
 import { createEngine } from './engine.ts'

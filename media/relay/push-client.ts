@@ -1,6 +1,6 @@
 import type { Destination, DestinationFault, DestinationState, DestinationStatus, MediaLog } from '../types.ts'
 import { DestinationCounters } from './counters.ts'
-import { DestinationUrlError, parseDestinationUrl } from './destination-url.ts'
+import { DestinationUrlError, parseDestinationUrl } from '../../src/tools/destination-url.ts'
 import { Fault } from './fault.ts'
 import type { RelayLimits } from './limits.ts'
 import { OutputQueue } from './output-queue.ts'

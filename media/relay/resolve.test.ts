@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { checkAddress, DestinationUrlError, parseDestinationUrl, resolveHost } from './resolve.ts'
+import { checkAddress } from '../../src/tools/public-address.ts'
+import { DestinationUrlError, parseDestinationUrl } from '../../src/tools/destination-url.ts'
+import { resolveHost } from './resolve.ts'
 
 test.each([
   '0.0.0.0',

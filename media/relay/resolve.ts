@@ -1,10 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { checkAddress } from './address.ts'
+import { checkAddress } from '../../src/tools/public-address.ts'
 import { Fault } from './fault.ts'
-
-export { checkAddress, type AddressCheck } from './address.ts'
-export { DestinationUrlError, parseDestinationUrl, type DestinationTarget } from './destination-url.ts'
 
 export interface ResolvedAddress {
   readonly address: string

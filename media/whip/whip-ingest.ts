@@ -1,4 +1,4 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { authorize } from '../ingest/authorize.ts'
 import { DEFAULT_INGEST_LIMITS, type IngestLimits } from '../ingest/limits.ts'
 import type { Publisher } from '../ingest/publisher.ts'
@@ -6,7 +6,7 @@ import { listenError } from '../listen.ts'
 import { logWith } from '../log.ts'
 import type { Viewers } from '../preview/viewers.ts'
 import type { VideoSize } from '../rtmp/sps.ts'
-import { TallyLog } from '../tally-log.ts'
+import { TallyLog } from '../../src/tools/tally-log.ts'
 import type { MediaLog, MediaNodeOptions, WhipReply, WhipRequest, WhipSessionStatus, WhipSettings } from '../types.ts'
 import { completeAnswer, fragmentUfrag, isFragment, type AnnouncedAddress } from './sdp/answer.ts'
 import { filterOffer, OfferError, type FilteredOffer } from './sdp/offer.ts'
@@ -15,6 +15,7 @@ import { checkPort } from './udp-port.ts'
 import { WhepSessions, type WhepReply } from './whep/whep-sessions.ts'
 import { WhipProcess, type LostSessions } from './whip-process.ts'
 import { WhipSession } from './whip-session.ts'
+import { isSame } from '../../src/tools/keys.ts'
 
 export interface WhipIngestOptions {
   readonly settings: WhipSettings
@@ -247,7 +248,7 @@ class Ingest implements WhipIngest {
     if (session === undefined || session.path !== request.path) {
       return { ok: false, code: 'not_found', message: 'The session does not exist, or it has ended.' }
     }
-    if (!timingSafeEqual(Buffer.from(session.keyHash), Buffer.from(request.keyHash))) {
+    if (!isSame(session.keyHash, request.keyHash)) {
       return { ok: false, code: 'unauthorized', message: 'The token does not belong to the session.' }
     }
     if (request.type === 'delete') {

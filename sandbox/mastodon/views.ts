@@ -1,4 +1,4 @@
-import { escapeText } from '../../src/core/html.ts'
+import { escapeText } from '../../src/tools/html.ts'
 
 /** The entities of Mastodon 4.3 as its API shows them (docs.joinmastodon.org/entities, 2026-11). */
 

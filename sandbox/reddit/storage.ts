@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../src/core/clock.ts'
-import { element, xmlDocument, xmlOf } from '../../src/core/xml.ts'
+import { element, xmlDocument, xmlOf } from '../../src/tools/xml.ts'
 import { json, type FakeReply, type FakeRequest } from '../fake.ts'
 import { breachOf, mediaFacts } from '../media-facts.ts'
 import { partsOf } from '../multipart.ts'

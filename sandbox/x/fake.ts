@@ -1,5 +1,5 @@
 import twitterText from 'twitter-text'
-import { escapeText } from '../../src/core/html.ts'
+import { escapeText } from '../../src/tools/html.ts'
 import { json, type Fake, type FakeOptions, type FakeReply, type FakeRequest, type SandboxPost } from '../fake.ts'
 import { FakeOAuth, newOAuthState, SANDBOX_APP, type OAuthState, type TokenHolder } from '../oauth-server.ts'
 import { limited, type FakeWindows } from './limits.ts'

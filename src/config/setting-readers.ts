@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
-import { redisUrl } from '../core/redis-url.ts'
-import { postgresUrl } from '../core/postgres-url.ts'
+import { redisUrl } from '../tools/redis-url.ts'
+import { postgresUrl } from '../tools/postgres-url.ts'
 
 /**
  * How settings are read from text. Every reader throws an Error that says what the value must be, and never the value.

@@ -1,9 +1,9 @@
 import type { Clock } from '../core/clock.ts'
-import { dropOldest } from '../core/drop-oldest.ts'
+import { dropOldest } from '../tools/drop-oldest.ts'
 import { RATE_LIMITS, type RateLimitName } from '../core/limits.ts'
 import type { Logger } from '../core/log.ts'
 import type { RateDecision, RateLimiter } from '../core/ports.ts'
-import { TokenBucket } from '../core/token-bucket.ts'
+import { TokenBucket } from '../tools/token-bucket.ts'
 import type { RedisClient } from '../core/redis-client.ts'
 
 /** Buckets that are kept. Above this, full ones are dropped. */

@@ -1,5 +1,5 @@
 import { defineError } from '../core/error.ts'
-import { secretToken } from '../core/id.ts'
+import { secretToken } from '../tools/id.ts'
 import type { Logger } from '../core/log.ts'
 import { memoryWarnings } from './redis-memory.ts'
 import { redisClient, type RedisClient } from '../core/redis-client.ts'

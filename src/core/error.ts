@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { fieldSentence, sentence } from './sentence.ts'
+import { fieldSentence, sentence } from '../tools/sentence.ts'
 
 /** One row of the error table. `/docs/errors` prints it, and operations declare it in `errors`. */
 export interface ErrorDefinition {

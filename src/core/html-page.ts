@@ -1,4 +1,4 @@
-import { escapeHtml } from './html.ts'
+import { escapeHtml } from '../tools/html.ts'
 import { RawBody, reply } from './reply.ts'
 
 export const HTML = 'text/html; charset=utf-8'

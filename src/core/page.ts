@@ -1,3 +1,4 @@
+import { isUuid } from '../tools/id.ts'
 import type { AppError } from './error.ts'
 import { ValidationFailed } from './errors.ts'
 import { Input, Type } from './schema.ts'
@@ -59,10 +60,6 @@ export function isTimestamp(text: string): boolean {
   if (day === undefined || day.startsWith('0000')) return false
   const at = new Date(`${day}T${time}Z`)
   return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(`${day}T${time}`)
-}
-
-export function isUuid(text: string): boolean {
-  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 }
 
 /**

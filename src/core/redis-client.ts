@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
-import { redisUrl } from './redis-url.ts'
+import { redisUrl } from '../tools/redis-url.ts'
 
 /** A connection to one Redis, to the primary that sentinels name, or to a cluster. All have the same commands. */
 export type RedisClient = Redis | Cluster

@@ -1,4 +1,4 @@
-import { networkOf } from './client-address.ts'
+import { networkOf } from '../tools/network-address.ts'
 import { AppError } from './error.ts'
 import { InvalidCredential, RateLimited } from './errors.ts'
 import type { RateDecision, RateLimiter } from './ports.ts'

@@ -1,6 +1,6 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { HOUR, type Clock } from './clock.ts'
 import { CredentialExpired, InvalidCredential } from './errors.ts'
+import { keyFor, type Key } from '../tools/keys.ts'
 
 /** URLs made within this time get the same signature, so that browsers can use their cache. */
 const WINDOW_MS = HOUR
@@ -16,11 +16,11 @@ const WINDOW_MS = HOUR
  * saved the file anyway, and the link gives no access to files that are added later.
  */
 export class SignedLinks {
-  readonly #key: Buffer
+  readonly #key: Key
   readonly #clock: Clock
 
   constructor(secret: string, clock: Clock) {
-    this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'signed links', 32))
+    this.#key = keyFor(secret, 'signed links')
     this.#clock = clock
   }
 
@@ -38,7 +38,7 @@ export class SignedLinks {
     const until = `expires=${this.#end(neededMs) / 1000}`
     const rest = query === undefined ? '' : `&${query}`
     // The signature comes first, so that a URL ends with the file's own query: some players look at the end.
-    return `${path}?${until}&signature=${this.#signature(`${path}?${until}${rest}`)}${rest}`
+    return `${path}?${until}&signature=${this.#key.mac(`${path}?${until}${rest}`)}${rest}`
   }
 
   /**
@@ -48,8 +48,7 @@ export class SignedLinks {
   require(path: string, query: string): void {
     const [, expires = '', given = '', rest = ''] =
       /^expires=(\d{1,12})&signature=([\w-]{43})((?:&.*)?)$/.exec(query) ?? []
-    const right = Buffer.from(this.#signature(`${path}?expires=${expires}${rest}`))
-    if (given === '' || !timingSafeEqual(right, Buffer.from(given))) {
+    if (!this.#key.matches(`${path}?expires=${expires}${rest}`, given)) {
       throw InvalidCredential({ message: 'The signed URL has been changed. Request a new one, and use it unchanged.' })
     }
     if (Number(expires) * 1000 <= this.#clock.now()) {
@@ -59,10 +58,6 @@ export class SignedLinks {
 
   #end(neededMs: number): number {
     return (Math.floor((this.#clock.now() + neededMs) / WINDOW_MS) + 2) * WINDOW_MS
-  }
-
-  #signature(text: string): string {
-    return createHmac('sha256', this.#key).update(text).digest('base64url')
   }
 }
 

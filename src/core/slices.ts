@@ -1,6 +1,6 @@
 import { SECOND, systemClock, type Clock } from './clock.ts'
 import type { Sql } from './sql.ts'
-import { resumed } from './work-time.ts'
+import { resumed } from '../tools/work-time.ts'
 
 /** How long a computation may hold the event loop before others get a turn. */
 export const SLICE_MS = 5

@@ -1,4 +1,4 @@
-import { isUuid } from '../core/id.ts'
+import { isUuid } from '../tools/id.ts'
 import type { Owners } from '../core/ports.ts'
 import type { Sql } from '../core/sql.ts'
 

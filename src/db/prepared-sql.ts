@@ -2,7 +2,7 @@ import { TypeOverrides, types as pgTypes, type Pool, type PoolClient, type Query
 import { AppError } from '../core/error.ts'
 import { DatabaseUnavailable } from '../core/errors.ts'
 import type { Sql, SqlValue } from '../core/sql.ts'
-import { resumed } from '../core/work-time.ts'
+import { resumed } from '../tools/work-time.ts'
 
 const OID = { int8: 20, json: 114, timestamptz: 1184, numeric: 1700, jsonb: 3802 }
 

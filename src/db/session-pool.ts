@@ -1,6 +1,6 @@
 import { callbackify } from 'node:util'
 import { Client, Pool, type PoolClient, type PoolConfig } from 'pg'
-import { postgresUrl } from '../core/postgres-url.ts'
+import { postgresUrl } from '../tools/postgres-url.ts'
 import { connectionString } from './connection-string.ts'
 import { HISTORY, type DatabaseHistory } from './history.ts'
 import { establish, type SessionSettings } from './session.ts'

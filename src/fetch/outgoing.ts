@@ -9,7 +9,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { resumed } from '../core/work-time.ts'
+import { resumed } from '../tools/work-time.ts'
 import { findTarget, OPEN_RULES, type Target, type TargetRules } from './target.ts'
 
 /** A body of known size that is read once. */

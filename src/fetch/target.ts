@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { checkAddress, type AddressCheck } from '../../media/relay/address.ts'
+import { checkAddress, type AddressCheck } from '../tools/public-address.ts'
 import { UrlRefused, UrlUnreachable } from './errors.ts'
 
 /** The target of a URL, looked up once. The connection may only use these addresses. */

@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
+import { isSameSecret } from '../tools/keys.ts'
 
 export interface AdminAccessOptions {
   /** The credential required by every page except `/healthz`; undefined if none is required. */
@@ -27,11 +27,11 @@ const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="Crier", Bearer realm="Crie
  * token.
  */
 export class AdminAccess {
-  readonly #token: Buffer | undefined
+  readonly #token: string | undefined
   readonly #names: ReadonlySet<string>
 
   constructor({ names, token }: AdminAccessOptions) {
-    this.#token = token === undefined ? undefined : digest(token)
+    this.#token = token
     this.#names = new Set(['localhost', ...names.map((name) => name.toLowerCase())])
   }
 
@@ -58,7 +58,7 @@ export class AdminAccess {
     if (this.#token === undefined) return false
     const [, scheme = '', value = ''] = /^(basic|bearer) +(.+)$/i.exec(authorization) ?? []
     const given = scheme.toLowerCase() === 'basic' ? passwordOf(value) : value
-    return timingSafeEqual(digest(given), this.#token)
+    return isSameSecret(given, this.#token)
   }
 }
 
@@ -74,8 +74,4 @@ function hostName(host = ''): string {
 function passwordOf(value: string): string {
   const text = Buffer.from(value, 'base64').toString()
   return text.slice(text.indexOf(':') + 1)
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

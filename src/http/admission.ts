@@ -1,5 +1,5 @@
 import type { Caller, Member } from '../core/caller.ts'
-import { networkOf } from '../core/client-address.ts'
+import { networkOf } from '../tools/network-address.ts'
 import {
   ApiKeyLimited,
   EmailUnverified,

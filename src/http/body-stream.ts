@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { HttpResponse } from 'uWebSockets.js'
 import { BadRequest, PayloadTooLarge } from '../core/errors.ts'
-import { resumed } from '../core/work-time.ts'
+import { resumed } from '../tools/work-time.ts'
 import { ByteQueue } from './byte-queue.ts'
 import type { ReceiveBuffers } from './receive-buffers.ts'
 

@@ -1,4 +1,4 @@
-import { networkOf } from '../core/client-address.ts'
+import { networkOf } from '../tools/network-address.ts'
 import { UnsupportedMediaType } from '../core/errors.ts'
 import { DEFAULT_BODY_LIMIT } from '../core/limits.ts'
 import type { UploadDeclaration } from '../core/upload.ts'

@@ -1,5 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js'
-import { networkOf } from '../core/client-address.ts'
+import { networkOf } from '../tools/network-address.ts'
 import { SECOND, type Clock } from '../core/clock.ts'
 import type { RateDecision } from '../core/ports.ts'
 import { BodyMemory } from './body-memory.ts'

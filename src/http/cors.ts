@@ -1,6 +1,6 @@
 import type { Logger } from '../core/log.ts'
 import type { OwnPage } from '../core/own-page.ts'
-import { TallyLog } from '../core/tally-log.ts'
+import { TallyLog } from '../tools/tally-log.ts'
 
 const EXPOSED =
   `Accept-Ranges, Content-Disposition, Content-Range, ETag, Idempotent-Replayed, Link, Location, RateLimit,

@@ -1,4 +1,4 @@
-import { escapeHtml } from '../core/html.ts'
+import { escapeHtml } from '../tools/html.ts'
 import { GUARDED, page } from './page.ts'
 import type { PageContent } from './server.ts'
 

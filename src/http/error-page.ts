@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { ErrorDefinition } from '../core/error.ts'
-import { escapeHtml } from '../core/html.ts'
+import { escapeHtml } from '../tools/html.ts'
 import { markup, type DocPage } from './doc-page.ts'
 
 /** The page that explains all error codes, each with an anchor. `docUrl` of an error body links to it. */

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
-import { clientAddress, networkOf } from '../core/client-address.ts'
+import { clientAddress } from '../tools/client-address.ts'
+import { networkOf } from '../tools/network-address.ts'
 import type { AppError } from '../core/error.ts'
 import { Overloaded, RequestTimeout } from '../core/errors.ts'
 import type { OwnPage } from '../core/own-page.ts'

@@ -1,4 +1,4 @@
-import { contentDisposition } from '../core/content-disposition.ts'
+import { contentDisposition } from '../tools/content-disposition.ts'
 import { RangeNotSatisfiable } from '../core/errors.ts'
 import type { ByteRange, FileOptions } from '../core/reply.ts'
 import { knows } from './entity-tag.ts'

@@ -1,5 +1,5 @@
 import type { Reply } from '../core/reply.ts'
-import { inWork, measured } from '../core/work-time.ts'
+import { inWork, measured } from '../tools/work-time.ts'
 import type { IdempotencyClaim } from '../turns/payload.ts'
 import type { IdempotencyKeys } from './idempotency.ts'
 import type { PipelineOptions } from './pipeline.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MOST_JSON_MARKS } from '../core/json-size.ts'
+import { MOST_JSON_MARKS } from '../tools/json-size.ts'
 import { operation, walk, type AnyOperation } from '../core/operation.ts'
 import { Done, Input, Type } from '../core/schema.ts'
 import { inputReader } from './input.ts'

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { BadRequest, PayloadTooLarge, ValidationFailed } from '../core/errors.ts'
-import { DEFAULT_JSON_MARKS, hasTooManyMarks } from '../core/json-size.ts'
+import { DEFAULT_JSON_MARKS, hasTooManyMarks } from '../tools/json-size.ts'
 import type { NamedOperation } from '../core/operation.ts'
 
 /** How many fields and items the JSON body of an operation may have. See `hasTooManyMarks`. */

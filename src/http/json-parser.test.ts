@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
-import { DEFAULT_JSON_MARKS, MOST_JSON_MARKS } from '../core/json-size.ts'
+import { DEFAULT_JSON_MARKS, MOST_JSON_MARKS } from '../tools/json-size.ts'
 import { JsonParser, LARGE_BODY } from './json-parser.ts'
 
 const parser = new JsonParser()

@@ -1,7 +1,7 @@
 import { Piscina } from 'piscina'
 import { MINUTE, SECOND } from '../core/clock.ts'
 import { BadRequest, Overloaded, PayloadTooLarge } from '../core/errors.ts'
-import { resumed } from '../core/work-time.ts'
+import { resumed } from '../tools/work-time.ts'
 import type { JsonSchema } from '../core/validation-sentences.ts'
 import { decode, parseJson } from './json-body.ts'
 import type { ParsedBody, UnparsedBody } from './json-thread.ts'

@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts'
 import { cutTexts } from '../core/cut-texts.ts'
-import { DEFAULT_JSON_MARKS, hasTooManyMarks } from '../core/json-size.ts'
+import { DEFAULT_JSON_MARKS, hasTooManyMarks } from '../tools/json-size.ts'
 import type { JsonSchema } from '../core/validation-sentences.ts'
 import { decode, parseJson } from './json-body.ts'
 

@@ -3,7 +3,7 @@ import { PassThrough, pipeline, type Readable } from 'node:stream'
 import { AppError } from '../core/error.ts'
 import { BadRequest, ValidationFailed } from '../core/errors.ts'
 import { tooLarge } from './body-stream.ts'
-import { cleanText } from '../core/clean-text.ts'
+import { cleanText } from '../tools/clean-text.ts'
 
 /** The name of the part that is the file. */
 const FILE_PART = 'file'

@@ -13,7 +13,7 @@ import type {
   Workers,
 } from '../core/ports.ts'
 import type { SignedLinks } from '../core/signed-links.ts'
-import { measured } from '../core/work-time.ts'
+import { measured } from '../tools/work-time.ts'
 import type { Turns } from '../turns/turn-runner.ts'
 import { authenticate, authorize, limitRate } from './admission.ts'
 import { sendError, sendReply } from './send-reply.ts'

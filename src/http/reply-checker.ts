@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/compile'
 import type { TSchema } from 'typebox'
 import type { AppError, ErrorDefinition } from '../core/error.ts'
-import { memoize } from '../core/memoize.ts'
+import { memoize } from '../tools/memoize.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import { FileBody, LiveBody, PreparedBody, RawBody, StoredList, type Reply } from '../core/reply.ts'
 import { rawContentType } from './serialize.ts'

@@ -1,6 +1,6 @@
 import fastJson from 'fast-json-stringify'
 import type { TSchema } from 'typebox'
-import { memoize } from '../core/memoize.ts'
+import { memoize } from '../tools/memoize.ts'
 import type { NamedOperation } from '../core/operation.ts'
 
 export type Serializer = (body: unknown) => string

@@ -4,7 +4,7 @@ import { startJobNode, type JobNode, type JobNodeOptions } from '../../test/supp
 import { createDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { startRedis, type TestRedis } from '../../test/support/redis.ts'
 import { waitFor } from '../../test/support/wait.ts'
-import { uuidv7 } from '../core/id.ts'
+import { uuidv7 } from '../tools/id.ts'
 import { UnrecoverableError, job, schedule, type AnyJob, type JobContext } from '../core/job.ts'
 import { Type } from '../core/schema.ts'
 import type { StoreChoice } from './stores.ts'

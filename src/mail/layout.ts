@@ -1,4 +1,4 @@
-import { escapeHtml } from '../core/html.ts'
+import { escapeHtml } from '../tools/html.ts'
 import { textsFor, type Texts } from '../language/texts.ts'
 import type { Mail } from './mailer.ts'
 

@@ -1,12 +1,12 @@
-import { createHmac, hkdfSync } from 'node:crypto'
 import { DAY, HOUR, SECOND, type Clock } from '../core/clock.ts'
 import { defineError } from '../core/error.ts'
-import { uuidv7 } from '../core/id.ts'
+import { uuidv7 } from '../tools/id.ts'
 import type { Sql } from '../core/sql.ts'
 import { lessThan } from '../db/condition.ts'
 import { deleteInBatches } from '../db/delete-in-batches.ts'
 import { query } from '../db/query.ts'
 import { mailLog } from './tables.ts'
+import { keyFor, type Key } from '../tools/keys.ts'
 
 declare module '../core/services.ts' {
   interface Services {
@@ -95,7 +95,7 @@ const nthNewest = query({ mailLog }, (db, $: Counted & { kind: LimitedMail; sent
 export class MailLimits {
   readonly #sql: Sql
   readonly #clock: Clock
-  readonly #key: Buffer
+  readonly #key: Key
   readonly #enabled: boolean
 
   /** @param enabled the setting RATE_LIMITS */
@@ -103,7 +103,7 @@ export class MailLimits {
     this.#sql = sql
     this.#clock = clock
     this.#enabled = enabled
-    this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'mail limits', 32))
+    this.#key = keyFor(secret, 'mail limits')
   }
 
   /** Whether another mail may be sent. Does not count it. */
@@ -164,6 +164,6 @@ export class MailLimits {
 
   /** The table contains digests instead of addresses. */
   #digest(address: string): string {
-    return createHmac('sha256', this.#key).update(address).digest('base64url')
+    return this.#key.mac(address)
   }
 }

@@ -2,7 +2,7 @@ import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Transporter } from 'nodemailer'
 import { DAY, HOUR, type Clock } from '../core/clock.ts'
-import { secretToken } from '../core/id.ts'
+import { secretToken } from '../tools/id.ts'
 import { messageIdOf, type Mail, type Mailer } from './mailer.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { asyncApiDocument } from '../core/asyncapi.ts'
 import { eventExample, eventInWords, type SocketMessageType, type SocketProtocol } from '../core/socket-protocol.ts'
 import type { EventType } from '../core/event.ts'
-import { escapeHtml } from '../core/html.ts'
+import { escapeHtml } from '../tools/html.ts'
 import { docPage, markup, once, table, type DocPage } from '../http/doc-page.ts'
 import { page } from '../http/page.ts'
 import { fieldRows } from './schema-words.ts'

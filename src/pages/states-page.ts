@@ -1,5 +1,5 @@
 import { type StateTable, type TSchema } from '../core/schema.ts'
-import { escapeHtml } from '../core/html.ts'
+import { escapeHtml } from '../tools/html.ts'
 import { markup, table, type DocPage } from '../http/doc-page.ts'
 
 /** The page that lists the states, reasons and codes of replies and events, each value with its meaning. */

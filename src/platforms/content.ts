@@ -1,4 +1,4 @@
-import { publicText } from '../core/clean-text.ts'
+import { publicText } from '../tools/clean-text.ts'
 
 /** A media file of a post, with the facts that the rules and the uploads need. */
 export interface PostMedia {

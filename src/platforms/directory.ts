@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts'
-import { dropOldest } from '../core/drop-oldest.ts'
+import { dropOldest } from '../tools/drop-oldest.ts'
 import { NotFound } from '../core/errors.ts'
 import type { Outgoing } from '../fetch/outgoing.ts'
 import { PlatformError } from './error-kinds.ts'

@@ -1,4 +1,4 @@
-import { withoutTags } from '../core/html.ts'
+import { withoutTags } from '../tools/html.ts'
 
 /**
  * Whether a text that a platform returned can be the text that was sent. Platforms shorten links, trim and normalize

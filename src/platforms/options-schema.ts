@@ -1,5 +1,5 @@
 import { Type, type TObject, type TSchema } from 'typebox'
-import { memoize } from '../core/memoize.ts'
+import { memoize } from '../tools/memoize.ts'
 import { named } from '../core/schema.ts'
 import type { Platform } from './platform.ts'
 import { PLATFORMS } from './registry.ts'

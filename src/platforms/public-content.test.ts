@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { FakePlatform, partOf } from '../../test/support/fake-platform.ts'
 import { mediaOf } from '../../test/support/drafts.ts'
-import { publicText } from '../core/clean-text.ts'
+import { publicText } from '../tools/clean-text.ts'
 import { partsOf } from '../domains/publishing/publication/claims/parts.ts'
 import { publicContent, type PostContent } from './content.ts'
 import { PLATFORMS } from './registry.ts'

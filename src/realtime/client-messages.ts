@@ -1,5 +1,5 @@
 import { InvalidCredential, ShuttingDown, ValidationFailed } from '../core/errors.ts'
-import type { TallyLog } from '../core/tally-log.ts'
+import type { TallyLog } from '../tools/tally-log.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Credential } from '../core/ports.ts'
 import type { CallReply, SocketCalls, SocketClient } from '../core/socket-calls.ts'

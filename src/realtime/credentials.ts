@@ -1,5 +1,5 @@
-import { clientAddress } from '../core/client-address.ts'
-import { reasonOf, type TallyLog } from '../core/tally-log.ts'
+import { clientAddress } from '../tools/client-address.ts'
+import { reasonOf, type TallyLog } from '../tools/tally-log.ts'
 import { AppError } from '../core/error.ts'
 import { InternalError, Unauthorized } from '../core/errors.ts'
 import type { Credential } from '../core/ports.ts'

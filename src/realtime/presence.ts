@@ -1,6 +1,6 @@
 import { sql as raw } from 'kysely'
 import { SECOND, type Clock } from '../core/clock.ts'
-import { secretToken } from '../core/id.ts'
+import { secretToken } from '../tools/id.ts'
 import type { Logger } from '../core/log.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Coordination } from '../coordination/coordination.ts'

@@ -1,6 +1,6 @@
-import { networkOf } from '../core/client-address.ts'
+import { networkOf } from '../tools/network-address.ts'
 import type { Clock } from '../core/clock.ts'
-import { TokenBucket } from '../core/token-bucket.ts'
+import { TokenBucket } from '../tools/token-bucket.ts'
 import { SOCKET_LIMITS, UNAUTHENTICATED_LIMITS } from './limits.ts'
 
 /** The methods used of an engine.io connection. */

@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client'
 import type { Logger } from '../core/log.ts'
 import { MainThread } from '../core/main-thread.ts'
-import { TallyLog } from '../core/tally-log.ts'
+import { TallyLog } from '../tools/tally-log.ts'
 import { watch } from '../http/metrics.ts'
 
 /**

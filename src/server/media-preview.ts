@@ -1,14 +1,14 @@
-import { hkdfSync } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import { openPreview } from '../../media/preview/open-preview.ts'
 import type { PreviewSettings } from '../../media/preview/preview-server.ts'
 import { endWhep, openWhep } from '../../media/whip/whep/proxy.ts'
 import type { Config } from '../config/config.ts'
 import type { OpenPreview, WhepLink } from '../foundation.ts'
+import { keyFor } from '../tools/keys.ts'
 
 /** The key with which nodes of the installation authenticate to media processes. The same on all nodes. */
 export function previewKey(secret: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', secret, 'crier', 'media previews', 32))
+  return keyFor(secret, 'media previews').bytes
 }
 
 /** Reads previews from the media nodes. */

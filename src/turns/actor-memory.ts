@@ -1,4 +1,4 @@
-import { dropOldest } from '../core/drop-oldest.ts'
+import { dropOldest } from '../tools/drop-oldest.ts'
 import type { MemoryKey } from '../core/turn.ts'
 
 /** How many actors have a memory at most. The least recently used one is dropped first. */

@@ -1,7 +1,7 @@
 import { RefusedError, type Actors } from '../../actors/index.ts'
 import type { Clock } from '../core/clock.ts'
 import { DeadlineExceeded, OutcomeUnknown, Overloaded, ShuttingDown } from '../core/errors.ts'
-import { uuidv7 } from '../core/id.ts'
+import { uuidv7 } from '../tools/id.ts'
 import type { Reply } from '../core/reply.ts'
 import type { SystemTurn, TurnRunner } from '../core/system-turn.ts'
 import { actorOf } from './actor-name.ts'

@@ -1,5 +1,5 @@
 import { sql as raw } from 'kysely'
-import { uuidv7 } from '../core/id.ts'
+import { uuidv7 } from '../tools/id.ts'
 import type { EventRange, LoggedEvent, NewAuditRecord, WorkspaceLogs } from '../core/workspace-logs.ts'
 import { anyOf } from '../db/condition.ts'
 import { inSharedBatches } from '../db/delete-in-batches.ts'

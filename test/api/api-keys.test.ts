@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { HOUR, ManualClock, MINUTE } from '../../src/core/clock.ts'
-import { sha256 } from '../../src/core/id.ts'
+import { sha256 } from '../../src/tools/id.ts'
 import { startApp, type App } from '../support/app.ts'
 import { signIn, tryCredential, type SignedInPerson } from '../support/people.ts'
 import { Sockets } from '../support/sockets.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
-import { sha256 } from '../../src/core/id.ts'
+import { sha256 } from '../../src/tools/id.ts'
 import { startApp, type App } from '../support/app.ts'
 import { login, newAddress, refresh, signIn, signUp, tryCredential, verify } from '../support/people.ts'
 import { waitFor } from '../support/wait.ts'

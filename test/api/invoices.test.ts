@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/core/clock.ts'
-import { uuidv7 } from '../../src/core/id.ts'
+import { uuidv7 } from '../../src/tools/id.ts'
 import {
   downloadInvoice,
   getBillingProfile,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DAY, ManualClock } from '../../src/core/clock.ts'
-import { uuidv7 } from '../../src/core/id.ts'
+import { uuidv7 } from '../../src/tools/id.ts'
 import { startApp, type App } from '../support/app.ts'
 import { gate, MOST_THINGS, registryOfProbe, startProbe, type ProbeWorld } from '../support/probe.ts'
 import { waitFor } from '../support/wait.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/core/clock.ts'
-import { uuidv7 } from '../../src/core/id.ts'
+import { uuidv7 } from '../../src/tools/id.ts'
 import { RATE_LIMITS } from '../../src/core/limits.ts'
 import type { App } from '../support/app.ts'
 import { MOST_THINGS, startProbe } from '../support/probe.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DAY, ManualClock } from '../../src/core/clock.ts'
-import { uuidv7 } from '../../src/core/id.ts'
+import { uuidv7 } from '../../src/tools/id.ts'
 import { keepRecording, recordingBegun, recordingLost } from '../../src/domains/live/recording/turns.ts'
 import type { RecordingFile } from '../../src/domains/live/recording/recording-file.ts'
 import type { KeptRecording } from '../../src/domains/live/recording/service.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { uuidv7 } from '../../src/core/id.ts'
+import { uuidv7 } from '../../src/tools/id.ts'
 import { walk, type NamedOperation } from '../../src/core/operation.ts'
 import { api } from '../../src/registry/api.ts'
 import { startApp, type App } from '../support/app.ts'

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { api } from '../../src/registry/api.ts'
-import { uuidv7 } from '../../src/core/id.ts'
+import { uuidv7 } from '../../src/tools/id.ts'
 import { from, operation } from '../../src/core/operation.ts'
 import { done } from '../../src/core/reply.ts'
 import { Done, Id, Input, Type } from '../../src/core/schema.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DAY, ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
-import { uuidv7 } from '../../src/core/id.ts'
+import { uuidv7 } from '../../src/tools/id.ts'
 import { UsageMeter, type Metering } from '../../src/domains/live/media-link/usage-meter.ts'
 import { SessionSampler } from '../../src/domains/live/session-figures/index.ts'
 import { SessionFigures } from '../../src/domains/live/session-figures/series.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DAY, ManualClock } from '../../src/core/clock.ts'
-import { uuidv7 } from '../../src/core/id.ts'
+import { uuidv7 } from '../../src/tools/id.ts'
 import * as team from '../../src/domains/workspace/team/operations.ts'
 import { listAuditLog, listWorkspaces, syncEvents } from '../../src/domains/workspace/workspaces/operations.ts'
 import { startApp, type App } from '../support/app.ts'

@@ -12,7 +12,7 @@ import {
   updateWebhook,
 } from '../../src/domains/talk/webhooks/operations.ts'
 import { HOUR } from '../../src/core/clock.ts'
-import { uuidv7 } from '../../src/core/id.ts'
+import { uuidv7 } from '../../src/tools/id.ts'
 import { webhooks } from '../../src/domains/talk/webhooks/tables.ts'
 import { startApp, type App } from '../support/app.ts'
 import { waitFor } from '../support/wait.ts'

@@ -29,7 +29,7 @@ const EQUIVALENT: readonly Equivalent[] = [
     reason: 'Operations without ranges do not use the header. The check saves reading it.',
   },
   {
-    file: 'src/core/id.ts',
+    file: 'src/tools/id.ts',
     line: 'sequence = 0',
     before: '0',
     after: '(0 + 1)',
@@ -156,7 +156,7 @@ const EQUIVALENT: readonly Equivalent[] = [
     reason: 'The same certificates are then set again for each connection. The check saves that.',
   },
   {
-    file: 'src/core/random.ts',
+    file: 'src/tools/random.ts',
     line: 'if (used + count > pool.length) {',
     before: 'used + count > pool.length',
     after: 'true',

@@ -27,6 +27,7 @@ const API_TESTS: Readonly<Record<string, readonly string[]>> = {
     'guarded',
     'bounds',
   ],
+  'src/tools': ['contract', 'pipeline-http', 'lists', 'guarded', 'bounds'],
   'src/http': [
     '../generated-files',
     'pipeline-http',

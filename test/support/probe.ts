@@ -3,7 +3,7 @@ import { PlanLimit, PreconditionFailed, Conflict } from '../../src/core/errors.t
 import { requireVersion } from '../../src/core/precondition.ts'
 import type { Caller, Member } from '../../src/core/caller.ts'
 import { CredentialExpired, InvalidCredential, NotFound } from '../../src/core/errors.ts'
-import { isUuid, uuidv7 } from '../../src/core/id.ts'
+import { isUuid, uuidv7 } from '../../src/tools/id.ts'
 import { from, operation, owner, type Registry } from '../../src/core/operation.ts'
 import { created, done, empty, list, ok } from '../../src/core/reply.ts'
 import { Done, Envelope, Id, Input, ListOf, Text, Type } from '../../src/core/schema.ts'

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { uuidv7 } from '../../src/core/id.ts'
+import { uuidv7 } from '../../src/tools/id.ts'
 import { createLog } from '../../src/core/log.ts'
 import type { Sql, SqlValue } from '../../src/core/sql.ts'
 import type { TurnRunner } from '../../src/core/system-turn.ts'

@@ -1,4 +1,4 @@
-import { uuidv7 } from '../../src/core/id.ts'
+import { uuidv7 } from '../../src/tools/id.ts'
 import type { Scope } from '../../src/core/scope.ts'
 import type { PlanName } from '../../src/domains/money/plans/index.ts'
 import type { App } from './app.ts'

@@ -13,15 +13,6 @@ export function isIn(ranges: readonly Range[], codePoint: number): boolean {
   return ranges.some(([first, last]) => first <= codePoint && codePoint <= last)
 }
 
-const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u
-const STRONG = /\p{L}/u
-
-/** The direction of a text by its first letter (rules P2 and P3 of the Unicode Bidirectional Algorithm, UAX #9). */
-export function directionOf(text: string): 'ltr' | 'rtl' {
-  const [first] = STRONG.exec(text) ?? []
-  return first !== undefined && RIGHT_TO_LEFT.test(first) ? 'rtl' : 'ltr'
-}
-
 /** Characters that are not drawn: controls, spaces, joiners and selectors of variants. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\u{FE00}-\u{FE0F}\u{E0100}-\u{E01EF}]/u
 

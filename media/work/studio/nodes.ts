@@ -1,5 +1,5 @@
 import type { Node } from '@takumi-rs/core'
-import { directionOf } from './characters.ts'
+import { directionOf } from '../../../src/tools/text-direction.ts'
 import { familiesFor } from './fonts.ts'
 import type { Bars } from './levels.ts'
 import type { BoxLayer, ScenePage, ShownLayer, TextLayer, WaveformLayer } from './scene.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import sharp from 'sharp'
-import { element, xmlOf } from '../../../src/core/xml.ts'
+import { element, xmlOf } from '../../../src/tools/xml.ts'
 import type { WorkContext } from '../process/context.ts'
 import type { TimedMedia } from '../probe/timed.ts'
 import type { ImageSource } from './image.ts'

@@ -6,7 +6,7 @@ import { OPEN_RULES } from '../../fetch/target.ts'
 import { CALLS_PAUSED, PlatformError, type ErrorKind, type PlatformErrorOptions } from '../error-kinds.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 import { redactedUrl, secretsOf, withoutSecrets } from './redaction.ts'
-import { parseForeignJson } from '../../core/clean-text.ts'
+import { parseForeignJson } from '../../tools/clean-text.ts'
 
 const TIMEOUT_MS = 15_000
 const MOST_BYTES = 2_000_000

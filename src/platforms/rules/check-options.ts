@@ -1,6 +1,6 @@
 import { Type, type TObject } from 'typebox'
-import { memoize } from '../../core/memoize.ts'
-import { sentence } from '../../core/sentence.ts'
+import { memoize } from '../../tools/memoize.ts'
+import { sentence } from '../../tools/sentence.ts'
 import { validator } from '../../core/validate.ts'
 import { type Check } from './check.ts'
 import { general } from './problem.ts'

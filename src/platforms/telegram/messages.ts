@@ -1,4 +1,4 @@
-import { escapeText } from '../../core/html.ts'
+import { escapeText } from '../../tools/html.ts'
 import { textWithLink, type PostMedia } from '../content.ts'
 import { PlatformError } from '../error-kinds.ts'
 import type { FilePart } from '../http/multipart.ts'

@@ -1,5 +1,5 @@
 import type { PostMedia } from '../content.ts'
-import { escapeHtml } from '../../core/html.ts'
+import { escapeHtml } from '../../tools/html.ts'
 import { textOfHtml } from '../fingerprint.ts'
 
 /** A file in the media library of a site. */

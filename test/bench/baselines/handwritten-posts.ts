@@ -8,7 +8,7 @@
 import { Pool } from 'pg'
 import { Compile } from 'typebox/compile'
 import { App, type HttpResponse } from 'uWebSockets.js'
-import { uuidv7 } from '../../../src/core/id.ts'
+import { uuidv7 } from '../../../src/tools/id.ts'
 import { NewPost } from '../../../src/domains/publishing/posts/schemas.ts'
 import { failed, guarded, onBody, send, type Gone } from './plumbing.ts'
 

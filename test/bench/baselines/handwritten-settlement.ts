@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { uuidv7 } from '../../../src/core/id.ts'
+import { uuidv7 } from '../../../src/tools/id.ts'
 import { houseAccount } from '../../../src/domains/money/ledger/index.ts'
 import { accountId } from '../../../src/domains/money/ledger/accounts.ts'
 

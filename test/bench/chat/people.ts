@@ -1,6 +1,6 @@
 import type { Client } from 'pg'
 import { randomBytes } from 'node:crypto'
-import { sha256, uuidv7 } from '../../../src/core/id.ts'
+import { sha256, uuidv7 } from '../../../src/tools/id.ts'
 
 /** Creates members of a workspace who can read and write. @returns their API keys */
 export async function makeMembers(database: Client, workspaceId: string, count: number): Promise<string[]> {

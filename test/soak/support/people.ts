@@ -1,5 +1,5 @@
 import type { Database } from '../../../src/db/database.ts'
-import { uuidv7 } from '../../../src/core/id.ts'
+import { uuidv7 } from '../../../src/tools/id.ts'
 import { newApiKey } from '../../../src/domains/identity/auth/api-keys/keys.ts'
 import { send } from '../../support/send.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import { instant } from '../../../core/instant.ts'
 import { pageOf, pageRequest } from '../../../core/page.ts'
 import { requireVersion, type IfMatch } from '../../../core/precondition.ts'

@@ -1,6 +1,6 @@
-import { cleanText } from '../../../core/clean-text.ts'
-import { escapeHtml } from '../../../core/html.ts'
-import { element, xmlDocument, type XmlElement } from '../../../core/xml.ts'
+import { cleanText } from '../../../tools/clean-text.ts'
+import { escapeHtml } from '../../../tools/html.ts'
+import { element, xmlDocument, type XmlElement } from '../../../tools/xml.ts'
 import type { BlogArticleData } from './schemas.ts'
 
 export type FeedFormat = 'rss' | 'atom' | 'json'

@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../../core/html.ts'
+import { escapeHtml } from '../../../tools/html.ts'
 import { FEED_PATHS } from './feeds.ts'
 import type { BlogArticleData, BlogPostData } from './schemas.ts'
 

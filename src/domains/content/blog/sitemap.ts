@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { element, xmlDocument, xmlOf } from '../../../core/xml.ts'
+import { element, xmlDocument, xmlOf } from '../../../tools/xml.ts'
 import type { BlogPostData } from './schemas.ts'
 
 /** A sitemap has at most this many addresses (sitemaps.org). */

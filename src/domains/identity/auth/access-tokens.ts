@@ -1,8 +1,8 @@
-import { hkdfSync } from 'node:crypto'
 import { createSigner, createVerifier } from 'fast-jwt'
 import type { Clock } from '../../../core/clock.ts'
 import { CredentialExpired, InvalidCredential } from '../../../core/errors.ts'
-import { isUuid } from '../../../core/id.ts'
+import { isUuid } from '../../../tools/id.ts'
+import { keyFor } from '../../../tools/keys.ts'
 
 export const ACCESS_TOKEN_SECONDS = 15 * 60
 
@@ -37,7 +37,7 @@ export class AccessTokens {
 
   constructor(secret: string, clock: Clock) {
     this.#clock = clock
-    const key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'access tokens', 32))
+    const key = keyFor(secret, 'access tokens').bytes
     this.#sign = createSigner<Claims>({ key, algorithm: 'HS256' })
     this.#verify = createVerifier({
       key,

@@ -1,4 +1,4 @@
-import { networkOf } from '../../../core/client-address.ts'
+import { networkOf } from '../../../tools/network-address.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { KnownDevices } from './known-devices.ts'
 import type { Origin, Sessions } from './sessions.ts'

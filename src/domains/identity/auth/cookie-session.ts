@@ -20,16 +20,11 @@ import { REFRESH_LIFETIME_MS, type TokenPair } from './sessions.ts'
 const SECURE = { name: '__Host-crier', attributes: 'Path=/; HttpOnly; Secure; SameSite=Strict' }
 const LOCAL = { name: 'crier-refresh', attributes: 'Path=/api/auth; HttpOnly; SameSite=Strict' }
 
-/** The names of the cookies, for tests and documents. */
-export const SESSION_COOKIES: readonly string[] = [SECURE.name, LOCAL.name]
-
 /** What a request says of the session that it wants. */
 export interface SessionRequest {
   readonly body: { readonly session?: 'cookie' | undefined } | undefined
   readonly ownPage: OwnPage | undefined
 }
-
-type InCookie<T extends TokenPair> = Omit<T, 'refreshToken'> & { readonly refreshToken?: string }
 
 /**
  * Replies with tokens: all of them in the body, or the refresh token in a cookie.

@@ -1,7 +1,7 @@
 import { SECOND, type Clock } from '../../../core/clock.ts'
 import type { Caller } from '../../../core/caller.ts'
 import { Conflict, InvalidCredential, ValidationFailed } from '../../../core/errors.ts'
-import { secretToken, sha256 } from '../../../core/id.ts'
+import { secretToken, sha256 } from '../../../tools/id.ts'
 import { isScope } from '../../../core/scope.ts'
 import { Provided } from '../../../core/provided.ts'
 import { greaterThan, lessThan } from '../../../db/condition.ts'

@@ -1,5 +1,5 @@
 import { HOUR } from '../../../core/clock.ts'
-import { networkOf } from '../../../core/client-address.ts'
+import { networkOf } from '../../../tools/network-address.ts'
 import type { Sql, Transaction } from '../../../core/sql.ts'
 import type { Postman } from '../../../mail/postman.ts'
 import { confirmedElsewhereMail, verificationMail, welcomeMail } from '../../../mail/templates.ts'

@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { isSame, keyFor, type Key } from '../../../tools/keys.ts'
 
 const TOKEN = /^crd_[\w-]{43}$/
 
@@ -7,20 +7,20 @@ const TOKEN = /^crd_[\w-]{43}$/
  * that strangers who guess passwords cannot lock the owner out. A token grants no access.
  */
 export class KnownDevices {
-  readonly #key: Buffer
+  readonly #key: Key
 
   constructor(secret: string) {
-    this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'known devices', 32))
+    this.#key = keyFor(secret, 'known devices')
   }
 
   /** The device token of a user, the same on all devices. */
   issue(userId: string): string {
-    return `crd_${createHmac('sha256', this.#key).update(userId).digest('base64url')}`
+    return `crd_${this.#key.mac(userId)}`
   }
 
   /** Whether a token was issued to a user. */
   isOf(userId: string, token: string | undefined): boolean {
     if (token === undefined || !TOKEN.test(token)) return false
-    return timingSafeEqual(Buffer.from(token), Buffer.from(this.issue(userId)))
+    return isSame(token, this.issue(userId))
   }
 }

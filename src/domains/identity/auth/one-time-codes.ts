@@ -1,9 +1,10 @@
-import { createHmac, hkdfSync, randomInt, timingSafeEqual } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { MINUTE, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { increment } from '../../../db/increment.ts'
 import { query } from '../../../db/query.ts'
 import { oneTimeCodes } from './tables.ts'
+import { isSame, keyFor, type Key } from '../../../tools/keys.ts'
 
 const LIFETIME_MS = 10 * MINUTE
 const TRIES = 5
@@ -29,11 +30,11 @@ const storeCode = query(
  */
 export class OneTimeCodes {
   readonly #clock: Clock
-  readonly #key: Buffer
+  readonly #key: Key
 
   constructor(clock: Clock, secret: string) {
     this.#clock = clock
-    this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'one-time codes', 32))
+    this.#key = keyFor(secret, 'one-time codes')
   }
 
   /** Creates a code. @returns undefined if the last one is less than a minute old */
@@ -59,7 +60,7 @@ export class OneTimeCodes {
     const row = await oneTimeCodes.first(sql, { userId }, { lock: 'for update' })
     if (row === undefined || Date.parse(row.expiresAt) <= this.#clock.now()) return 'none'
     if ((isKnown ? row.knownTries : row.tries) >= TRIES) return 'none'
-    if (timingSafeEqual(Buffer.from(row.codeHash), Buffer.from(this.#mac(userId, code)))) {
+    if (isSame(row.codeHash, this.#mac(userId, code))) {
       await oneTimeCodes.delete(sql, { userId })
       return 'right'
     }
@@ -68,6 +69,6 @@ export class OneTimeCodes {
   }
 
   #mac(userId: string, code: string): string {
-    return createHmac('sha256', this.#key).update(`${userId} ${code}`).digest('hex')
+    return this.#key.mac(`${userId} ${code}`, 'hex')
   }
 }

@@ -1,5 +1,5 @@
 import { MINUTE, type Clock } from '../../../core/clock.ts'
-import { secretToken, sha256 } from '../../../core/id.ts'
+import { secretToken, sha256 } from '../../../tools/id.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { greaterThan } from '../../../db/condition.ts'
 import { passwordResets } from './tables.ts'

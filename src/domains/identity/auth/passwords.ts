@@ -1,6 +1,6 @@
 import { argon2id, hash, verify } from 'argon2'
 import { Overloaded } from '../../../core/errors.ts'
-import { secretToken } from '../../../core/id.ts'
+import { secretToken } from '../../../tools/id.ts'
 
 /** OWASP's parameters for argon2id: 19 MiB, two passes, one lane; about 35 ms of a core. */
 const PARAMETERS = { type: argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const

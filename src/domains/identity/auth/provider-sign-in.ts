@@ -1,6 +1,6 @@
 import { AppError } from '../../../core/error.ts'
 import { ValidationFailed } from '../../../core/errors.ts'
-import { sha256, uuidv7 } from '../../../core/id.ts'
+import { sha256, uuidv7 } from '../../../tools/id.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Transaction } from '../../../db/database.ts'
 import { isDeadlock, isUniqueViolation } from '../../../db/prepared-sql.ts'

@@ -1,5 +1,5 @@
 import type { Caller } from '../../../core/caller.ts'
-import { networkOf } from '../../../core/client-address.ts'
+import { networkOf } from '../../../tools/network-address.ts'
 import { EmailUnverified, NotFound } from '../../../core/errors.ts'
 import { pageOf, pageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'

@@ -1,7 +1,6 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
-import { networkOf } from '../../../core/client-address.ts'
+import { networkOf } from '../../../tools/network-address.ts'
 import { DAY, SECOND, type Clock } from '../../../core/clock.ts'
-import { secretToken, uuidv7 } from '../../../core/id.ts'
+import { secretToken, uuidv7 } from '../../../tools/id.ts'
 import type { PageRequest } from '../../../core/page.ts'
 import type { Sql, Transaction } from '../../../core/sql.ts'
 import { greaterThan, not } from '../../../db/condition.ts'
@@ -10,6 +9,7 @@ import { ACCESS_TOKEN_SECONDS, type AccessTokens } from './access-tokens.ts'
 import { InvalidRefreshToken, RefreshTokenReused } from './errors.ts'
 import type { SecondFactorMethod } from './second-factor/codes.ts'
 import { NOBODY, sessions, type RevocationReason, type SessionRow } from './tables.ts'
+import { keyFor, type Key } from '../../../tools/keys.ts'
 
 /** How long a refresh token works if it is not used. */
 export const REFRESH_LIFETIME_MS = 30 * DAY
@@ -48,13 +48,13 @@ export class Sessions {
   readonly #database: Database
   readonly #clock: Clock
   readonly #tokens: AccessTokens
-  readonly #key: Buffer
+  readonly #key: Key
 
   constructor(database: Database, clock: Clock, tokens: AccessTokens, secret: string) {
     this.#database = database
     this.#clock = clock
     this.#tokens = tokens
-    this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'refresh tokens', 32))
+    this.#key = keyFor(secret, 'refresh tokens')
   }
 
   /**
@@ -93,8 +93,7 @@ export class Sessions {
     const result = await this.#database.transaction(async (tx): Promise<Refreshed> => {
       // The lock makes concurrent refreshes with one token run one after the other.
       const row = await sessions.first(tx, { id: parsed.sessionId }, { lock: 'for update' })
-      if (row === undefined || !timingSafeEqual(parsed.mac, this.#mac(row, parsed.generation)))
-        return { kind: 'refused' }
+      if (row === undefined || !this.#isMac(row, parsed)) return { kind: 'refused' }
       const result = await this.#rotate(tx, row, parsed.generation, origin)
       if (result.kind === 'reused' && result.revoked) await onReuse(tx, result.row)
       return result
@@ -109,7 +108,7 @@ export class Sessions {
     const parsed = parse(token)
     if (parsed === undefined) return undefined
     const row = await sessions.first(sql, { id: parsed.sessionId })
-    return row !== undefined && timingSafeEqual(parsed.mac, this.#mac(row, parsed.generation)) ? row : undefined
+    return row !== undefined && this.#isMac(row, parsed) ? row : undefined
   }
 
   /**
@@ -188,18 +187,30 @@ export class Sessions {
     body.writeUInt32BE(row.generation, 16)
     return {
       accessToken: this.#tokens.issue(row.userId, row.id),
-      refreshToken: PREFIX + Buffer.concat([body, this.#mac(row, row.generation)]).toString('base64url'),
+      refreshToken:
+        PREFIX + Buffer.concat([body, this.#key.macBytes(signedText(row, row.generation))]).toString('base64url'),
       expiresIn: ACCESS_TOKEN_SECONDS,
     }
   }
 
-  #mac(row: Pick<SessionRow, 'id' | 'secret'>, generation: number): Buffer {
-    return createHmac('sha256', this.#key).update(`${row.id} ${generation} ${row.secret}`).digest()
+  #isMac(row: SessionRow, { generation, mac }: ParsedToken): boolean {
+    return this.#key.matches(signedText(row, generation), mac)
   }
 }
 
+/** What the MAC of a token covers. */
+function signedText({ id, secret }: Pick<SessionRow, 'id' | 'secret'>, generation: number): string {
+  return `${id} ${generation} ${secret}`
+}
+
+interface ParsedToken {
+  readonly sessionId: string
+  readonly generation: number
+  readonly mac: Buffer
+}
+
 /** Parses a refresh token: session id, generation and MAC. */
-function parse(token: string): { sessionId: string; generation: number; mac: Buffer } | undefined {
+function parse(token: string): ParsedToken | undefined {
   if (!/^crr_[\w-]{70}$/.test(token)) return undefined
   const bytes = Buffer.from(token.slice(PREFIX.length), 'base64url')
   if (bytes.length !== 52) return undefined

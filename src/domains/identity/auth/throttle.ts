@@ -1,4 +1,3 @@
-import { createHmac, hkdfSync } from 'node:crypto'
 import { sql as raw } from 'kysely'
 import { HOUR, MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
@@ -8,6 +7,7 @@ import { increment } from '../../../db/increment.ts'
 import { query } from '../../../db/query.ts'
 import { TooManyAttempts } from './errors.ts'
 import { loginThrottles } from './tables.ts'
+import { keyFor, type Key } from '../../../tools/keys.ts'
 
 /** Failures without a lock. */
 const FREE = 4
@@ -77,12 +77,12 @@ export type AttemptSource = 'anybody' | 'known device' | `network ${string}`
 export class AttemptThrottle {
   readonly #sql: Sql
   readonly #clock: Clock
-  readonly #key: Buffer
+  readonly #key: Key
 
   constructor(sql: Sql, clock: Clock, secret: string) {
     this.#sql = sql
     this.#clock = clock
-    this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'attempt throttle', 32))
+    this.#key = keyFor(secret, 'attempt throttle')
   }
 
   /** Counts one attempt. @throws AppError too_many_attempts while the address is locked for this source */
@@ -121,6 +121,6 @@ export class AttemptThrottle {
   }
 
   #name(guarded: Guarded, email: string, source: AttemptSource): string {
-    return createHmac('sha256', this.#key).update(`${guarded} ${email} ${source}`).digest('base64url')
+    return this.#key.mac(`${guarded} ${email} ${source}`)
   }
 }

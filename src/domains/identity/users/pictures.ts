@@ -7,7 +7,7 @@ import { HEAD_BYTES, inspectHead, inspectWhole } from '../../../content/inspect.
 import { DamagedFile, ImageTooLarge, UnsupportedFile } from '../../../content/errors.ts'
 import type { Caller } from '../../../core/caller.ts'
 import { InvalidCredential, NotFound } from '../../../core/errors.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import { file } from '../../../core/reply.ts'
 import type { Upload } from '../../../core/upload.ts'
 import { increment } from '../../../db/increment.ts'

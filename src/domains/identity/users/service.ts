@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Caller } from '../../../core/caller.ts'
 import { InvalidCredential } from '../../../core/errors.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
 import { Provided } from '../../../core/provided.ts'
 import type { Sql } from '../../../core/sql.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseDestinationUrl } from '../../../../media/relay/resolve.ts'
+import { parseDestinationUrl } from '../../../tools/destination-url.ts'
 import { LIVE_PLATFORM_NAMES, LIVE_PLATFORMS, livePlatform } from './live-platforms.ts'
 import { keyFault, placeOf, rulesOf } from './platform-choice.ts'
 

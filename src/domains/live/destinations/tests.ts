@@ -1,7 +1,7 @@
 import type { DestinationTest } from '../../../../media/relay/test-destination.ts'
 import { SECOND } from '../../../core/clock.ts'
 import { Conflict, NotFound, Overloaded } from '../../../core/errors.ts'
-import type { SealedBox } from '../../../core/sealed-box.ts'
+import type { SealedBox } from '../../../tools/sealed-box.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { Provided } from '../../../core/provided.ts'

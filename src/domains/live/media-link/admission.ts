@@ -1,4 +1,4 @@
-import type { TallyLog } from '../../../core/tally-log.ts'
+import type { TallyLog } from '../../../tools/tally-log.ts'
 import type { PublishRequest } from '../../../../media/types.ts'
 import type { DesiredState, DesiredStates } from './desired-states.ts'
 import { backupPath } from '../streams/index.ts'

@@ -1,8 +1,7 @@
-import { timingSafeEqual } from 'node:crypto'
 import type { DesiredStream, PublishDecision, PublishRequest } from '../../../../media/types.ts'
 import { MINUTE, SECOND } from '../../../core/clock.ts'
 import type { Switches } from '../../../core/ports.ts'
-import type { SealedBox } from '../../../core/sealed-box.ts'
+import type { SealedBox } from '../../../tools/sealed-box.ts'
 import type { Foundation } from '../../../foundation.ts'
 import type { PlanService } from '../../money/plans/index.ts'
 import { fileKey, playableAssets } from '../../media/assets/index.ts'
@@ -19,6 +18,7 @@ import {
 import { payerOf } from '../../workspace/workspaces/index.ts'
 import { desiredPlayout, type DesiredStateWithPlayout } from '../playout/index.ts'
 import { destinationAccess, rulesOf } from '../destinations/index.ts'
+import { isSame } from '../../../tools/keys.ts'
 
 /** What a media node has to do with a stream, file playout included. */
 export type DesiredState = DesiredStateWithPlayout
@@ -55,7 +55,7 @@ export class DesiredStates {
     const { clock, plans, database: sql, switches } = this.#dependencies
     const target = await findTarget(sql, { path: primaryPath(request.path) })
     const hash = target && hashFor(target, request)
-    if (target === undefined || hash == null || !sameHash(hash, request.keyHash)) {
+    if (target === undefined || hash == null || !isSame(hash, request.keyHash)) {
       return { allowed: false, reason: UNKNOWN_KEY }
     }
     const ownerId = await payerOf(sql, target.workspaceId)
@@ -81,7 +81,7 @@ export class DesiredStates {
     const { database: sql } = this.#dependencies
     const target = await findTarget(sql, { path })
     if (target === undefined || target.whipTokenHash === null || target.status === 'ended') return false
-    return sameHash(target.whipTokenHash, hash) && (await payerOf(sql, target.workspaceId)) !== undefined
+    return isSame(target.whipTokenHash, hash) && (await payerOf(sql, target.workspaceId)) !== undefined
   }
 
   async #state(target: StreamTarget, ownerId: string): Promise<DesiredState> {
@@ -154,9 +154,4 @@ function preferredInput({ inputPreference, inputSelected }: StreamTarget): Pick<
 function hashFor(target: StreamTarget, { path, via }: PublishRequest): string | null {
   if (via === 'whip') return target.path === path ? target.whipTokenHash : null
   return target.path === path ? target.keyHash : target.backupKeyHash
-}
-
-function sameHash(left: string, right: string): boolean {
-  const [a, b] = [Buffer.from(left), Buffer.from(right)]
-  return a.length === b.length && timingSafeEqual(a, b)
 }

@@ -5,7 +5,7 @@ import type {
   PublishRequest,
   DesiredStream,
 } from '../../../../media/types.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { PlanService } from '../../money/plans/index.ts'
 import type { DesiredState, DesiredStates } from './desired-states.ts'
 import type { MediaDirectory, MediaReport, Placement, StreamNotice, StreamNotices } from '../media-nodes/index.ts'
@@ -18,7 +18,7 @@ import { NodePlayouts } from '../playout/index.ts'
 import { NodeRecordings, type RecordingSettings } from '../recording/index.ts'
 import { SessionSampler } from '../session-figures/index.ts'
 import { NodeSlates } from './node-slates.ts'
-import { reasonOf, TallyLog } from '../../../core/tally-log.ts'
+import { reasonOf, TallyLog } from '../../../tools/tally-log.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { UsageMeter } from './usage-meter.ts'
 import { ViewerPeaks } from './viewer-peaks.ts'

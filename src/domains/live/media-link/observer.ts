@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { reasonOf, type TallyLog } from '../../../core/tally-log.ts'
+import { reasonOf, type TallyLog } from '../../../tools/tally-log.ts'
 import type { DestinationStatus } from '../../../../media/types.ts'
 import type { Foundation } from '../../../foundation.ts'
 import { canBeUnknown, type DestinationReport, type Observation, observeStream } from '../streams/index.ts'

@@ -10,7 +10,7 @@ import {
   PreconditionFailed,
 } from '../../../core/errors.ts'
 import { FfmpegMissing } from '../../../content/errors.ts'
-import { sha256 } from '../../../core/id.ts'
+import { sha256 } from '../../../tools/id.ts'
 import type { MediaCalls } from '../../../foundation.ts'
 import { UNKNOWN_KEY, type DesiredStates } from './desired-states.ts'
 import { IceRestartUnsupported, type MediaDirectory, MediaUnavailable, NoUsableCodec } from '../media-nodes/index.ts'

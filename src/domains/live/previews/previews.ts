@@ -12,7 +12,7 @@ import {
   Overloaded,
 } from '../../../core/errors.ts'
 import type { Tickets } from '../../../core/ports.ts'
-import { UnsealError, type SealedBox } from '../../../core/sealed-box.ts'
+import { UnsealError, type SealedBox } from '../../../tools/sealed-box.ts'
 import type { Foundation, OpenPreview, WhepLink } from '../../../foundation.ts'
 import { onCredentials } from '../../identity/users/index.ts'
 import type { MemberCache } from '../../workspace/workspaces/index.ts'

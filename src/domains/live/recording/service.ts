@@ -1,7 +1,7 @@
 import type { AssetLibrary, ReceivedFile } from '../../media/assets/index.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Changes } from '../../../db/table.ts'
 import { ownerOfWorkspace } from '../../workspace/workspaces/index.ts'

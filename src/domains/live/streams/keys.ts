@@ -1,5 +1,5 @@
-import { secretToken, sha256 } from '../../../core/id.ts'
-import { randomHex } from '../../../core/random.ts'
+import { secretToken, sha256 } from '../../../tools/id.ts'
+import { randomHex } from '../../../tools/random.ts'
 
 /** A fresh ingest key. Only `key` is secret. */
 export interface IngestKey {

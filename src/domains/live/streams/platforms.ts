@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { FieldError } from '../../../core/error.ts'
 import { NotFound, ValidationFailed } from '../../../core/errors.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { planLabel, type PlanService } from '../../money/plans/index.ts'
 import type { Row } from '../../../db/row.ts'

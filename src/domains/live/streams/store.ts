@@ -1,6 +1,6 @@
 import { sql as raw } from 'kysely'
 import type { PageRequest } from '../../../core/page.ts'
-import type { SealedBox } from '../../../core/sealed-box.ts'
+import type { SealedBox } from '../../../tools/sealed-box.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { isOneOf, query, type Values } from '../../../db/query.ts'
 import type { Row } from '../../../db/row.ts'

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { needsFfmpeg } from '../../../content/types.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Upload } from '../../../core/upload.ts'
 import type { Foundation } from '../../../foundation.ts'

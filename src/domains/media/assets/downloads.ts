@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { text } from 'node:stream/consumers'
-import { contentDisposition } from '../../../core/content-disposition.ts'
+import { contentDisposition } from '../../../tools/content-disposition.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { file, reply, type ByteRange } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { ProbeResult } from '../../../../media/work/types.ts'
 import { DAY, type Clock } from '../../../core/clock.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import { Provided } from '../../../core/provided.ts'
 import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
 import type { Sql } from '../../../core/sql.ts'
@@ -24,7 +24,7 @@ import { assetFiles, assetFolders, assets, mediaTables, storageReservations, typ
 import { useView, useWarning, type AssetUses } from './uses.ts'
 import { tagsOf, type AssetTags } from './tags.ts'
 import type { AssetViews } from './views.ts'
-import { cleanText } from '../../../core/clean-text.ts'
+import { cleanText } from '../../../tools/clean-text.ts'
 
 /** How long deleted assets stay in the bin. */
 export const BIN_MS = 30 * DAY

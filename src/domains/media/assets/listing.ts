@@ -1,6 +1,5 @@
 import { expressionBuilder, sql, type Expression, type SqlBool } from 'kysely'
-import { ValidationFailed } from '../../../core/errors.ts'
-import { isUuid } from '../../../core/page.ts'
+import { readSortedCursor, writeSortedCursor } from '../../../core/sorted-cursor.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { containing } from '../../../db/like.ts'
@@ -106,7 +105,7 @@ export async function listAssets(
 ): Promise<PageResult<AssetData>> {
   const sort = filter.sort ?? 'newest'
   const limit = filter.limit ?? 30
-  const after = filter.cursor === undefined ? undefined : readCursor(filter.cursor, sort)
+  const after = readSortedCursor(filter.cursor, sort, IS_SORT_KEY[sort])
   const hasKey = ORDERS[sort].key !== undefined
   const folders = filter.folderId?.filter((id) => id !== 'root')
   const rows = await (filter.bin === true ? BIN : LIBRARY)[sort].rows(database, {
@@ -117,34 +116,14 @@ export async function listAssets(
     tag: values(filter.tag?.map((tag) => tag.normalize())),
     kind: values(filter.type),
     pattern: filter.q && containing(filter.q.normalize()),
-    afterKey: hasKey ? after?.[0] : undefined,
-    afterId: after?.[1],
+    afterKey: hasKey ? after?.key : undefined,
+    afterId: after?.id,
   })
   const items = rows.slice(0, limit)
   const last = rows.length > limit ? items.at(-1) : undefined
   return {
     items: items.map((row) => views.asset(row)),
     limit,
-    nextCursor: last ? Buffer.from(JSON.stringify([sort, last.sortKey, last.id])).toString('base64url') : null,
+    nextCursor: last ? writeSortedCursor(sort, { key: last.sortKey, id: last.id }) : null,
   }
-}
-
-function readCursor(text: string, sort: Sort): [string, string] {
-  try {
-    const [cursorSort, value, id] = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown[]
-    if (
-      cursorSort === sort &&
-      typeof value === 'string' &&
-      IS_SORT_KEY[sort](value) &&
-      typeof id === 'string' &&
-      isUuid(id)
-    ) {
-      return [value, id]
-    }
-  } catch {
-    // The text is not JSON, so it is not a cursor.
-  }
-  throw ValidationFailed({
-    errors: [{ path: '/query/cursor', code: 'cursor', message: 'must be the `nextCursor` of the same list' }],
-  })
 }

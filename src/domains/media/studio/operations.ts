@@ -1,6 +1,6 @@
 import { EXAMPLE } from '../../../core/example-ids.ts'
 import { Conflict, NotFound, PlanLimit, PreconditionFailed, ValidationFailed } from '../../../core/errors.ts'
-import { MOST_JSON_MARKS } from '../../../core/json-size.ts'
+import { MOST_JSON_MARKS } from '../../../tools/json-size.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
 import { accepted, created, done, FILE, list, ok } from '../../../core/reply.ts'

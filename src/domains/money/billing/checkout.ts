@@ -1,6 +1,6 @@
 import { AppError } from '../../../core/error.ts'
 import { Conflict, NotFound } from '../../../core/errors.ts'
-import { sha256 } from '../../../core/id.ts'
+import { sha256 } from '../../../tools/id.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Database } from '../../../db/database.ts'
 import { InsufficientFunds } from '../ledger/index.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { Transaction } from '../../../core/sql.ts'
 import { anyOf } from '../../../db/condition.ts'
 import type { PlanService } from '../plans/index.ts'

@@ -1,6 +1,6 @@
 import { DAY, type Clock } from '../../../core/clock.ts'
 import { Conflict, ValidationFailed } from '../../../core/errors.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { Transaction } from '../../../core/sql.ts'
 import type { Database } from '../../../db/database.ts'
 import type { PlanName } from '../../identity/users/index.ts'

@@ -1,4 +1,3 @@
-import { createHmac, hkdfSync } from 'node:crypto'
 import type { Clock } from '../../../core/clock.ts'
 import type { AppError } from '../../../core/error.ts'
 import type { Sql } from '../../../core/sql.ts'
@@ -6,6 +5,7 @@ import { findUser } from '../../identity/users/index.ts'
 import { TrialUsed, type SubscriptionRow } from '../plans/index.ts'
 import { personOf } from './trial-person.ts'
 import { trialUses } from './tables.ts'
+import { keyFor, type Key } from '../../../tools/keys.ts'
 
 type Known = 'email' | 'card'
 
@@ -27,12 +27,12 @@ interface Card {
  */
 export class Trials {
   readonly #clock: Clock
-  readonly #key: Buffer
+  readonly #key: Key
 
   /** @param secret the installation's secret. With another one, earlier trials are not recognized */
   constructor(clock: Clock, secret: string) {
     this.#clock = clock
-    this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'trials', 32))
+    this.#key = keyFor(secret, 'trials')
   }
 
   /**
@@ -65,7 +65,7 @@ export class Trials {
 
   /** @returns whether it was not another user's */
   async #claim(sql: Sql, userId: string, kind: Known, value: string): Promise<boolean> {
-    const digest = createHmac('sha256', this.#key).update(`${kind} ${value}`).digest('base64url')
+    const digest = this.#key.mac(`${kind} ${value}`)
     const createdAt = new Date(this.#clock.now())
     await trialUses.insert(sql, { digest, userId, kind, createdAt }, { ignoreConflict: true })
     return (await trialUses.first(sql, { digest }))?.userId === userId

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { accountId, type Account } from './accounts.ts'
 import { InsufficientCredits, InsufficientFunds } from './errors.ts'

@@ -1,5 +1,5 @@
 import { DAY, type Clock } from '../../../core/clock.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { atMost, greaterThan } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'

@@ -1,6 +1,6 @@
 import { sql as raw, type Expression, type SelectQueryBuilder } from 'kysely'
 import { DAY, HOUR, MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { lessThan } from '../../../db/condition.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { AppError } from '../../../core/error.ts'
 import { MINUTE, type Clock } from '../../../core/clock.ts'
-import { sha256, uuidv7 } from '../../../core/id.ts'
+import { isUuid, sha256, uuidv7 } from '../../../tools/id.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Database } from '../../../db/database.ts'
@@ -22,7 +22,7 @@ import type { GatewayEventData } from './schemas.ts'
 import type { Steps } from './steps.ts'
 import { gatewayEvents, payments, type GatewayEventOutcome, type PaymentRow } from './tables.ts'
 import { eventView } from './views.ts'
-import { cleanText } from '../../../core/clean-text.ts'
+import { cleanText } from '../../../tools/clean-text.ts'
 
 interface Verdict {
   readonly outcome: GatewayEventOutcome
@@ -238,7 +238,7 @@ export class GatewayEvents {
   /** A payment whose reference was not stored is found by its own id. */
   async #find(gateway: string, reference: string, id: string | undefined): Promise<PaymentRow | undefined> {
     const known = await payments.first(this.#database, { gateway, gatewayReference: reference })
-    if (known !== undefined || id === undefined || !UUID.test(id)) return known
+    if (known !== undefined || id === undefined || !isUuid(id)) return known
     return payments.first(this.#database, { id, gateway })
   }
 
@@ -258,5 +258,3 @@ export class GatewayEvents {
 function storable(text: string, most: number): string {
   return cleanText(text.slice(0, most))
 }
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { Clock } from '../../../core/clock.ts'
 import { ValidationFailed } from '../../../core/errors.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { Transaction } from '../../../core/sql.ts'
 import type { PlanService } from '../plans/index.ts'
 import { AmountTooSmall } from './errors.ts'

@@ -1,7 +1,7 @@
 import type { Caller } from '../../../core/caller.ts'
 import { HOUR, type Clock } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { Database } from '../../../db/database.ts'
 import { RefundRefused } from './errors.ts'
 import type { Gateways } from './gateways/directory.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { Transaction } from '../../../core/sql.ts'
 import type { Ledger, Line } from '../ledger/index.ts'
 import type { GatewayPayment, GatewayRefund } from './gateways/gateway.ts'

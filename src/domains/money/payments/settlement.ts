@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { DAY, type Clock } from '../../../core/clock.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { Sql, Transaction } from '../../../core/sql.ts'
 import type { Database } from '../../../db/database.ts'
 import type { Ledger, Line } from '../ledger/index.ts'

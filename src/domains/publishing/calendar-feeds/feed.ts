@@ -1,5 +1,5 @@
 import { ICalCalendar, ICalEventStatus, type ICalEventData } from 'ical-generator'
-import { cleanText } from '../../../core/clean-text.ts'
+import { cleanText } from '../../../tools/clean-text.ts'
 import { MINUTE, SECOND } from '../../../core/clock.ts'
 import type { Slices } from '../../../core/slices.ts'
 import { postName, type FeedPost } from '../posts/index.ts'

@@ -1,6 +1,6 @@
 import { DAY, type Clock } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
-import { sha256 } from '../../../core/id.ts'
+import { sha256 } from '../../../tools/id.ts'
 import type { Memberships } from '../../../core/ports.ts'
 import { RawBody, type Reply } from '../../../core/reply.ts'
 import { Slices } from '../../../core/slices.ts'

@@ -1,4 +1,4 @@
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { PostFile } from '../../media/assets/index.ts'
 import type { PostingAccount } from '../../social/accounts/index.ts'
 import { type TargetOverride, loadOf, type TargetRow, type PostFacts } from '../posts/index.ts'

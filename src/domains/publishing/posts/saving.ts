@@ -1,4 +1,4 @@
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { PostData } from './schemas.ts'
 import { snapshotOf } from './snapshot.ts'

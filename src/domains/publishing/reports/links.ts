@@ -1,5 +1,5 @@
-import { isUuid } from '../../../core/id.ts'
-import { SignedTokens } from '../../../core/signed-tokens.ts'
+import { isUuid } from '../../../tools/id.ts'
+import { SignedTokens } from '../../../tools/signed-tokens.ts'
 
 /** What a link in a mail about reports does. The id is of a delivery for `file`, and of a recipient for the others. */
 const PURPOSES = ['confirm', 'unsubscribe', 'file'] as const

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { AppError } from '../../../core/error.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { Scope } from '../../../core/scope.ts'
 import type { Services } from '../../../core/services.ts'

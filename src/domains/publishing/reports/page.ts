@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../../core/html.ts'
+import { escapeHtml } from '../../../tools/html.ts'
 import { htmlPage } from '../../../core/html-page.ts'
 import { acceptedLanguage } from '../../../language/accepted.ts'
 import { textsFor, type Texts } from '../../../language/texts.ts'

@@ -1,7 +1,7 @@
 import type { Member } from '../../../core/caller.ts'
 import { DAY, HOUR } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import { file, type PageResult } from '../../../core/reply.ts'
 import type { Services } from '../../../core/services.ts'

@@ -1,7 +1,7 @@
 import type { Member } from '../../../core/caller.ts'
 import { AppError } from '../../../core/error.ts'
 import { NotFound, ValidationFailed } from '../../../core/errors.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
 import type { PageResult } from '../../../core/reply.ts'

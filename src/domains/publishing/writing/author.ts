@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
 import type { PreludeBatch, PreludeRequest } from '../../../core/operation.ts'
 import type { MemoryKey, Turn } from '../../../core/turn.ts'

@@ -1,5 +1,5 @@
 import { SECOND, type Clock } from '../../../core/clock.ts'
-import { dropOldest } from '../../../core/drop-oldest.ts'
+import { dropOldest } from '../../../tools/drop-oldest.ts'
 import type { AppError } from '../../../core/error.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { MemoryKey, Turn } from '../../../core/turn.ts'

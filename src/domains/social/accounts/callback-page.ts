@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox'
-import { escapeHtml } from '../../../core/html.ts'
+import { escapeHtml } from '../../../tools/html.ts'
 import { htmlPage } from '../../../core/html-page.ts'
 import { reply } from '../../../core/reply.ts'
 import type { FinishedSignIn, SignInOutcome } from './sign-ins.ts'

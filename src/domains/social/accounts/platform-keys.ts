@@ -1,7 +1,7 @@
 import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
 import { HOUR, type Clock } from '../../../core/clock.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { query } from '../../../db/query.ts'
 import type { ClientKey, ClientKeys } from '../../../platforms/platform.ts'

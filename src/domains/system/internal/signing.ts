@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { keyFor, type Key } from '../../../tools/keys.ts'
 
 /** What a worker signs: one file, for one owner, once. */
 export interface WorkerClaims {
@@ -22,15 +22,15 @@ const HEADER =
 
 /** Signs requests of workers with a key that is derived from the secret of the cluster (HKDF, RFC 5869). */
 export class WorkerSignatures {
-  readonly #key: Buffer
+  readonly #key: Key
 
   constructor(clusterSecret: string) {
-    this.#key = Buffer.from(hkdfSync('sha256', clusterSecret, 'crier', 'worker requests', 32))
+    this.#key = keyFor(clusterSecret, 'worker requests')
   }
 
   /** The value of Authorization for a request. @param target method and path, such as `POST /api/internal/uploads` */
   sign(target: string, { date, nonce, owner, sha256, size }: WorkerClaims): string {
-    const signature = this.#mac(target, { date, nonce, owner, sha256, size }).toString('hex')
+    const signature = this.#key.mac(textOf(target, { date, nonce, owner, sha256, size }), 'hex')
     const fields = `date=${date}, nonce=${nonce}, owner=${owner}, sha256=${sha256}, size=${size}`
     return `${WORKER_SCHEME} ${fields}, signature=${signature}`
   }
@@ -41,11 +41,11 @@ export class WorkerSignatures {
       HEADER.exec(authorization) ?? []
     if (signature === '') return undefined
     const claims = { date, nonce, owner, sha256, size: Number(size) }
-    return timingSafeEqual(this.#mac(target, claims), Buffer.from(signature, 'hex')) ? claims : undefined
+    return this.#key.matches(textOf(target, claims), Buffer.from(signature, 'hex')) ? claims : undefined
   }
+}
 
-  #mac(target: string, { date, nonce, owner, sha256, size }: WorkerClaims): Buffer {
-    const text = ['crier-worker-1', target, date, nonce, owner, sha256, size].join('\n')
-    return createHmac('sha256', this.#key).update(text).digest()
-  }
+/** What the signature of a request covers. */
+function textOf(target: string, { date, nonce, owner, sha256, size }: WorkerClaims): string {
+  return ['crier-worker-1', target, date, nonce, owner, sha256, size].join('\n')
 }

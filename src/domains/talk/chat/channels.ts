@@ -1,7 +1,7 @@
 import type { Caller } from '../../../core/caller.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { Conflict, ValidationFailed } from '../../../core/errors.ts'
-import { sha256, uuidv7 } from '../../../core/id.ts'
+import { sha256, uuidv7 } from '../../../tools/id.ts'
 import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Turn } from '../../../core/turn.ts'

@@ -1,4 +1,4 @@
-import { isUuid } from '../../../core/id.ts'
+import { isUuid } from '../../../tools/id.ts'
 
 const USER = /<@([0-9a-f-]{36})>/g
 const CHANNEL = '<!channel>'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/clock.ts'
 import { RateLimited } from '../../../core/errors.ts'
-import { TokenBucket } from '../../../core/token-bucket.ts'
+import { TokenBucket } from '../../../tools/token-bucket.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { CachedChannel } from './channel-cache.ts'
 

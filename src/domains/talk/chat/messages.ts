@@ -1,7 +1,7 @@
 import type { Caller, Member } from '../../../core/caller.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { Conflict, ValidationFailed } from '../../../core/errors.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { PreludeBatch, PreludeRequest } from '../../../core/operation.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Turn } from '../../../core/turn.ts'

@@ -1,6 +1,6 @@
 import { expressionBuilder, sql } from 'kysely'
 import type { Member } from '../../../core/caller.ts'
-import { escapeHtml } from '../../../core/html.ts'
+import { escapeHtml } from '../../../tools/html.ts'
 import { encodeCursor, pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Static } from '../../../core/schema.ts'

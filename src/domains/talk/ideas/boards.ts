@@ -1,7 +1,7 @@
 import { sql as raw } from 'kysely'
 import type { Clock } from '../../../core/clock.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
@@ -9,7 +9,8 @@ import type { Turn } from '../../../core/turn.ts'
 import { increment } from '../../../db/increment.ts'
 import { query } from '../../../db/query.ts'
 import { unlinkIdeas } from '../../publishing/posts/index.ts'
-import { cutRank, isRank, readCursor, writeCursor } from './cursor.ts'
+import { readSortedCursor, writeSortedCursor } from '../../../core/sorted-cursor.ts'
+import { cutRank, isRank } from './cursor.ts'
 import { ColumnNotEmpty } from './errors.ts'
 import { ideaBoardCreated, ideaBoardDeleted, ideaBoardUpdated } from './events.ts'
 import { boardsIn, rankAt } from './order.ts'
@@ -88,7 +89,7 @@ export class IdeaBoards {
     workspaceId: string,
     { cursor, limit = 30 }: { readonly cursor?: string; readonly limit?: number },
   ): Promise<PageResult<BoardData>> {
-    const after = readCursor(cursor, 'b', isRank)
+    const after = readSortedCursor(cursor, 'b', isRank)
     const wanted = { workspaceId, afterId: after?.id, afterRank: after?.key, limit: limit + 1 }
     const rows = await listed.rows(this.#sql, wanted)
     const shown = rows.slice(0, limit)
@@ -100,7 +101,7 @@ export class IdeaBoards {
     return {
       items: shown.map((row) => boardView(row, counts.get(row.id) ?? 0)),
       limit,
-      nextCursor: last ? writeCursor('b', { key: cutRank(last.rank), id: last.id }) : null,
+      nextCursor: last ? writeSortedCursor('b', { key: cutRank(last.rank), id: last.id }) : null,
     }
   }
 

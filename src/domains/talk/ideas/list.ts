@@ -1,10 +1,11 @@
 import { sql, type Expression, type SqlBool } from 'kysely'
 import { ValidationFailed } from '../../../core/errors.ts'
-import { isUuid } from '../../../core/page.ts'
+import { isUuid } from '../../../tools/id.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { isOneOf, query, values, type Values } from '../../../db/query.ts'
-import { cutRank, isRank, readCursor, writeCursor, type ListCursor } from './cursor.ts'
+import { readSortedCursor, writeSortedCursor, type SortedCursor } from '../../../core/sorted-cursor.ts'
+import { cutRank, isRank } from './cursor.ts'
 import { matchText } from './match-text.ts'
 import type { IdeaFilter, OwnIdeaData, SimilarFilter } from './schemas.ts'
 import type { IdeaStatus } from './states.ts'
@@ -87,7 +88,7 @@ export class IdeaLists {
       const message = 'must not be `manual` without one `boardId`. Send `boardId`, or another order'
       throw ValidationFailed({ errors: [{ path: '/query/sort', code: 'board', message }] })
     }
-    const after = readCursor(cursor, sort, IS_KEY[sort])
+    const after = readSortedCursor(cursor, sort, IS_KEY[sort])
     const rows = (await LISTS[sort].rows(this.#sql, {
       workspaceId,
       boardId: values(filter.boardId),
@@ -103,7 +104,7 @@ export class IdeaLists {
     return {
       items: await ownViews(this.#sql, shown, userId),
       limit,
-      nextCursor: last ? writeCursor(sort, { key: keyOf(sort, last), id: last.id }) : null,
+      nextCursor: last ? writeSortedCursor(sort, { key: keyOf(sort, last), id: last.id }) : null,
     }
   }
 
@@ -161,7 +162,7 @@ function keyOf(sort: Sort, { columnId, rank, score }: IdeaRow): string {
   return sort === 'votes' ? String(score) : `${columnId}:${cutRank(rank)}`
 }
 
-function positionOf(sort: Sort, { id, key }: ListCursor): Partial<Filters> {
+function positionOf(sort: Sort, { id, key }: SortedCursor): Partial<Filters> {
   if (sort === 'votes') return { afterId: id, afterScore: Number(key) }
   return sort === 'new' ? { afterId: id } : { afterId: id, afterColumn: key.slice(0, 36), afterRank: key.slice(37) }
 }

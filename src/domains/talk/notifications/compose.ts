@@ -1,4 +1,4 @@
-import { SealedBox } from '../../../core/sealed-box.ts'
+import { SealedBox } from '../../../tools/sealed-box.ts'
 import type { Services } from '../../../core/services.ts'
 import { Outgoing } from '../../../fetch/outgoing.ts'
 import type { Foundation } from '../../../foundation.ts'

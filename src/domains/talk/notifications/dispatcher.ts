@@ -1,5 +1,5 @@
 import { HOUR } from '../../../core/clock.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { NotificationType } from '../../../core/notification.ts'
 import type { Transaction } from '../../../core/sql.ts'
 import { increment } from '../../../db/increment.ts'

@@ -5,7 +5,7 @@ import { HEAD_BYTES, inspectHead, inspectWhole } from '../../../content/inspect.
 import type { Caller } from '../../../core/caller.ts'
 import { DAY, type Clock } from '../../../core/clock.ts'
 import { NotFound, ValidationFailed } from '../../../core/errors.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import { file } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Upload } from '../../../core/upload.ts'

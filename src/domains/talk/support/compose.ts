@@ -1,4 +1,3 @@
-import { timingSafeEqual, createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { InvalidCredential } from '../../../core/errors.ts'
 import type { Services } from '../../../core/services.ts'
@@ -13,6 +12,7 @@ import { TicketNotices } from './notices.ts'
 import { TicketReader } from './reader.ts'
 import { targetsOf } from './targets.ts'
 import { Tickets } from './tickets.ts'
+import { isSameSecret } from '../../../tools/keys.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -49,7 +49,7 @@ export function composeSupport(foundation: Foundation, { assets }: Pick<Services
             'This server does not accept mail at this address. To accept it, the operator must set SUPPORT_ADDRESS and SUPPORT_INBOUND_SECRET.',
         })
       }
-      if (bearer !== undefined && isSame(bearer, expected)) return mails
+      if (bearer !== undefined && isSameSecret(bearer, expected)) return mails
       const isSigned = bearer === undefined && signature ? readSignature(signature, expected, clock.now()) : undefined
       if (isSigned === undefined)
         throw InvalidCredential({ message: bearer === undefined && signature ? STALE : WRONG })
@@ -76,8 +76,3 @@ const STALE =
   'The header Crier-Signature is not valid. Sign with the SUPPORT_INBOUND_SECRET of this server, in the form `t=…,sha256=…,v1=…`, with the current time (at most five minutes off).'
 const OTHER_MAIL =
   'The `sha256` in `Crier-Signature` is not the digest of this mail. Compute it from the exact bytes that you send, including line breaks.'
-
-function isSame(one: string, other: string): boolean {
-  const [first, second] = [one, other].map((text) => createHash('sha256').update(text).digest())
-  return first !== undefined && second !== undefined && timingSafeEqual(first, second)
-}

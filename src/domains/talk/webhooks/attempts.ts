@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { DAY, HOUR, MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
-import type { SealedBox } from '../../../core/sealed-box.ts'
+import type { SealedBox } from '../../../tools/sealed-box.ts'
 import { OutgoingError, type Outgoing } from '../../../fetch/outgoing.ts'
 import { retryAfterOf } from '../../../fetch/retry-after.ts'
 import type { Message } from './message.ts'

@@ -1,6 +1,6 @@
 import { sql as raw } from 'kysely'
 import { SECOND, type Clock } from '../../../core/clock.ts'
-import { uuidv7 } from '../../../core/id.ts'
+import { uuidv7 } from '../../../tools/id.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { query } from '../../../db/query.ts'
 import { webhooks, type WebhookRow } from './tables.ts'

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { randomBytesOf } from '../../../core/random.ts'
+import { randomBytesOf } from '../../../tools/random.ts'
 
 /** Signatures by Standard Webhooks 1.0 (https://github.com/standard-webhooks/standard-webhooks). */
 

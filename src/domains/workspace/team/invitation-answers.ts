@@ -1,7 +1,7 @@
 import type { Caller } from '../../../core/caller.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { EmailUnverified, NotFound } from '../../../core/errors.ts'
-import { isUuid, sha256 } from '../../../core/id.ts'
+import { isUuid, sha256 } from '../../../tools/id.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Static } from '../../../core/schema.ts'

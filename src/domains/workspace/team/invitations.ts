@@ -1,7 +1,7 @@
 import type { Caller } from '../../../core/caller.ts'
 import { DAY, type Clock } from '../../../core/clock.ts'
 import { Conflict, NotFound } from '../../../core/errors.ts'
-import { secretToken, sha256, uuidv7 } from '../../../core/id.ts'
+import { secretToken, sha256, uuidv7 } from '../../../tools/id.ts'
 import { mergedPages, pageOf, pageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Static } from '../../../core/schema.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Member } from '../../../core/caller.ts'
 import type { Clock } from '../../../core/clock.ts'
-import { isUuid } from '../../../core/id.ts'
+import { isUuid } from '../../../tools/id.ts'
 import type { Memberships } from '../../../core/ports.ts'
 import { BUILT_IN_ROLES, isScope, type Scope } from '../../../core/scope.ts'
 import type { Sql } from '../../../core/sql.ts'

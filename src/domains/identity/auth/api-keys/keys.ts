@@ -1,4 +1,4 @@
-import { secretToken, sha256 } from '../../../../core/id.ts'
+import { secretToken, sha256 } from '../../../../tools/id.ts'
 
 /** How every API key begins. Access tokens never do. */
 export const API_KEY_START = 'crier_'

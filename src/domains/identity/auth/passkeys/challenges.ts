@@ -1,5 +1,6 @@
-import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { MINUTE, type Clock } from '../../../../core/clock.ts'
+import { keyFor, type Key } from '../../../../tools/keys.ts'
 
 const LIFETIME_MS = 5 * MINUTE
 const NONCE_BYTES = 16
@@ -14,11 +15,11 @@ export type Purpose = 'sign-in' | `registration ${string}`
  * not signed in cannot fill a table.
  */
 export class PasskeyChallenges {
-  readonly #key: Buffer
+  readonly #key: Key
   readonly #clock: Clock
 
   constructor(secret: string, clock: Clock) {
-    this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'passkey challenges', 32))
+    this.#key = keyFor(secret, 'passkey challenges')
     this.#clock = clock
   }
 
@@ -27,7 +28,7 @@ export class PasskeyChallenges {
     const head = Buffer.alloc(HEAD_BYTES)
     randomBytes(NONCE_BYTES).copy(head)
     head.writeUIntBE(expiresAt, NONCE_BYTES, TIME_BYTES)
-    const challenge = new Uint8Array(Buffer.concat([head, this.#mac(purpose, head)]))
+    const challenge = new Uint8Array(Buffer.concat([head, this.#key.macBytes(signedBytes(purpose, head))]))
     return { challenge, expiresAt: new Date(expiresAt).toISOString() }
   }
 
@@ -40,13 +41,13 @@ export class PasskeyChallenges {
     const head = bytes.subarray(0, HEAD_BYTES)
     const mac = bytes.subarray(HEAD_BYTES)
     if (head.length !== HEAD_BYTES) return undefined
-    const expected = this.#mac(purpose, head)
-    if (mac.length !== expected.length || !timingSafeEqual(mac, expected)) return undefined
+    if (!this.#key.matches(signedBytes(purpose, head), mac)) return undefined
     const expiresAt = head.readUIntBE(NONCE_BYTES, TIME_BYTES)
     return expiresAt > this.#clock.now() ? new Date(expiresAt) : undefined
   }
+}
 
-  #mac(purpose: Purpose, head: Buffer): Buffer {
-    return createHmac('sha256', this.#key).update(`${purpose}\n`).update(head).digest()
-  }
+/** What the MAC of a challenge covers. */
+function signedBytes(purpose: Purpose, head: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${purpose}\n`), head])
 }

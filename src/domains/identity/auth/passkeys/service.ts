@@ -1,6 +1,6 @@
 import type { Caller } from '../../../../core/caller.ts'
 import { EmailUnverified, NotFound, ValidationFailed } from '../../../../core/errors.ts'
-import { sha256, uuidv7 } from '../../../../core/id.ts'
+import { sha256, uuidv7 } from '../../../../tools/id.ts'
 import { pageOf, type PageRequest } from '../../../../core/page.ts'
 import { requireVersion, type IfMatch } from '../../../../core/precondition.ts'
 import type { PageResult } from '../../../../core/reply.ts'

@@ -1,7 +1,6 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { errors, JWTPayload } from 'jose'
 import type { Clock } from '../../../../core/clock.ts'
-import { sha256 } from '../../../../core/id.ts'
+import { sha256 } from '../../../../tools/id.ts'
 import { Issuer, type IssuerMetadata } from './issuer-metadata.ts'
 import { fetchJson, ProviderHttpError } from './provider-http.ts'
 import {
@@ -12,7 +11,8 @@ import {
   type ProviderProof,
   type SignInProvider,
 } from './provider.ts'
-import { cleanTexts } from '../../../../core/clean-text.ts'
+import { cleanTexts } from '../../../../tools/clean-text.ts'
+import { isSameSecret } from '../../../../tools/keys.ts'
 
 /** Public-key signatures only. Tokens that are unsigned or signed with the client secret are refused. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
@@ -156,7 +156,9 @@ export class OpenIdProvider implements SignInProvider {
     if (claimed === undefined && nonce === undefined) return
     // Apple's SDKs put the SHA-256 of the nonce into the token.
     const matches =
-      typeof claimed === 'string' && nonce !== undefined && (same(claimed, nonce) || same(claimed, sha256(nonce)))
+      typeof claimed === 'string' &&
+      nonce !== undefined &&
+      (isSameSecret(claimed, nonce) || isSameSecret(claimed, sha256(nonce)))
     if (!matches) refuse('the nonce does not match the ID token')
   }
 
@@ -183,11 +185,6 @@ export class OpenIdProvider implements SignInProvider {
 /** Apple sends the claim as a string. */
 export function emailVerified(claims: JWTPayload): boolean {
   return claims['email_verified'] === true || claims['email_verified'] === 'true'
-}
-
-function same(a: string, b: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest()
-  return timingSafeEqual(digest(a), digest(b))
 }
 
 function reasonOf(error: errors.JOSEError, kinds: typeof errors): string {

@@ -1,4 +1,4 @@
-import { parseForeignJson } from '../../../../core/clean-text.ts'
+import { parseForeignJson } from '../../../../tools/clean-text.ts'
 
 const TIMEOUT_MS = 5_000
 const MOST_BYTES = 1_000_000

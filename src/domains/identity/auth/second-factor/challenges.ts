@@ -1,8 +1,8 @@
-import { hkdfSync } from 'node:crypto'
 import { createSigner, createVerifier } from 'fast-jwt'
 import { MINUTE, type Clock } from '../../../../core/clock.ts'
-import { secretToken } from '../../../../core/id.ts'
+import { secretToken } from '../../../../tools/id.ts'
 import { SignInExpired } from './errors.ts'
+import { keyFor } from '../../../../tools/keys.ts'
 
 const LIFETIME_MS = 5 * MINUTE
 const AUDIENCE = 'crier-second-factor'
@@ -39,7 +39,7 @@ export class SignInChallenges {
 
   constructor(secret: string, clock: Clock) {
     this.#clock = clock
-    const key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'second factor challenges', 32))
+    const key = keyFor(secret, 'second factor challenges').bytes
     this.#sign = createSigner<Claims>({ key, algorithm: 'HS256', noTimestamp: true })
     this.#verify = createVerifier({ key, algorithms: ['HS256'], allowedAud: AUDIENCE }) as (token: string) => Claims
   }

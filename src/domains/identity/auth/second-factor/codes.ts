@@ -1,6 +1,5 @@
-import { hkdfSync } from 'node:crypto'
 import type { Clock } from '../../../../core/clock.ts'
-import { SealedBox } from '../../../../core/sealed-box.ts'
+import { SealedBox } from '../../../../tools/sealed-box.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { lessThan, not } from '../../../../db/condition.ts'
 import type { AttemptSource, AttemptThrottle } from '../throttle.ts'
@@ -8,6 +7,7 @@ import { WrongSecondFactor } from './errors.ts'
 import { newRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
 import { recoveryCodes, totps } from './tables.ts'
 import { totpStep } from './totp.ts'
+import { keyFor, type Key } from '../../../../tools/keys.ts'
 
 /** Which code was accepted. */
 export type SecondFactorMethod = 'totp' | 'recovery_code'
@@ -25,13 +25,13 @@ export class SecondFactorCodes {
   readonly #clock: Clock
   readonly #throttle: AttemptThrottle
   readonly #box: SealedBox
-  readonly #key: Buffer
+  readonly #key: Key
 
   constructor(clock: Clock, throttle: AttemptThrottle, secret: string) {
     this.#clock = clock
     this.#throttle = throttle
     this.#box = new SealedBox(secret, 'totp secrets')
-    this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'recovery codes', 32))
+    this.#key = keyFor(secret, 'recovery codes')
   }
 
   /** Whether an account asks for a second factor. */

@@ -1,4 +1,5 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import type { Key } from '../../../../tools/keys.ts'
 
 const COUNT = 10
 const LENGTH = 16
@@ -15,7 +16,7 @@ export function newRecoveryCodes(): string[] {
 }
 
 /** What a code is stored as: its MAC for one user. Case, spaces and hyphens do not matter. */
-export function recoveryCodeHash(key: Buffer, userId: string, code: string): string {
+export function recoveryCodeHash(key: Key, userId: string, code: string): string {
   const letters = code.toLowerCase().replaceAll(/[\s-]/g, '').replaceAll('o', '0').replaceAll(/[il]/g, '1')
-  return createHmac('sha256', key).update(`${userId} ${letters}`).digest('hex')
+  return key.mac(`${userId} ${letters}`, 'hex')
 }

@@ -1,4 +1,4 @@
-import { sha256 } from '../../../../core/id.ts'
+import { sha256 } from '../../../../tools/id.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import type { Postman } from '../../../../mail/postman.ts'
 import { securityMail } from '../../../../mail/templates.ts'

@@ -1,4 +1,4 @@
-import { firstIdOf } from '../../../../core/id.ts'
+import { firstIdOf } from '../../../../tools/id.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { query } from '../../../../db/query.ts'
 import type { PlanService } from '../../../money/plans/index.ts'

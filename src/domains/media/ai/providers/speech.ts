@@ -8,7 +8,7 @@ import type { Segment } from '../transcripts/segments.ts'
 import { connectionFault, isPage, MOST_PAUSE_MS, pageFault, statusFault, type ProviderOwner } from './faults.ts'
 import type { OpenAiSettings } from './openai.ts'
 import { ProviderError } from './provider.ts'
-import { parseForeignJson } from '../../../../core/clean-text.ts'
+import { parseForeignJson } from '../../../../tools/clean-text.ts'
 
 export interface SpeechTask {
   readonly model: string

@@ -1,4 +1,4 @@
-import { escapeText, withoutTags } from '../../../../core/html.ts'
+import { escapeText, withoutTags } from '../../../../tools/html.ts'
 import { plain, type Segment } from './segments.ts'
 
 /** Two lines of the length that subtitles usually have. */

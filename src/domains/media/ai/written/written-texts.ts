@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Clock } from '../../../../core/clock.ts'
-import { uuidv7 } from '../../../../core/id.ts'
+import { uuidv7 } from '../../../../tools/id.ts'
 import type { MemoryKey, Turn } from '../../../../core/turn.ts'
 import { query } from '../../../../db/query.ts'
 import type { ModelTexts } from '../../../publishing/writing/index.ts'

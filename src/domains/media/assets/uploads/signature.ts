@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { keyFor, type Key } from '../../../../tools/keys.ts'
 
 /** The values that a signature covers. Each of them changes the signature. */
 export interface SignedValues {
@@ -12,21 +12,22 @@ export interface SignedValues {
 
 /** Signs upload URLs with a separate key, derived from the installation's secret. */
 export class UploadSignatures {
-  readonly #key: Buffer
+  readonly #key: Key
 
   constructor(secret: string) {
-    this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'upload urls', 32))
+    this.#key = keyFor(secret, 'upload urls')
   }
 
-  sign({ expires, sha256, size, type, uploadId }: SignedValues): string {
-    const text = [uploadId, size, type, sha256 ?? '', expires].join('\n')
-    return createHmac('sha256', this.#key).update(text).digest('base64url')
+  sign(values: SignedValues): string {
+    return this.#key.mac(textOf(values))
   }
 
   /** Checks a signature in constant time. */
   verify(signed: SignedValues, signature: string): boolean {
-    const expected = Buffer.from(this.sign(signed))
-    const given = Buffer.from(signature)
-    return expected.length === given.length && timingSafeEqual(expected, given)
+    return this.#key.matches(textOf(signed), signature)
   }
+}
+
+function textOf({ expires, sha256, size, type, uploadId }: SignedValues): string {
+  return [uploadId, size, type, sha256 ?? '', expires].join('\n')
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { HOUR } from '../../../../core/clock.ts'
 import { BadRequest, Conflict, NotFound, UnsupportedMediaType } from '../../../../core/errors.ts'
-import { uuidv7 } from '../../../../core/id.ts'
+import { uuidv7 } from '../../../../tools/id.ts'
 import type { Memberships } from '../../../../core/ports.ts'
 import { pageOf, pageRequest } from '../../../../core/page.ts'
 import type { ByteRange, PageResult } from '../../../../core/reply.ts'

@@ -1,4 +1,4 @@
-import { directionOf } from '../../../../../media/work/studio/characters.ts'
+import { directionOf } from '../../../../tools/text-direction.ts'
 import type { ProjectData, StudioLayerData, TemplateValues } from '../schemas.ts'
 import { sizeOf } from '../page-formats.ts'
 

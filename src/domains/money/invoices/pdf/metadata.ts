@@ -1,4 +1,4 @@
-import { element, xmlOf, type XmlElement } from '../../../../core/xml.ts'
+import { element, xmlOf, type XmlElement } from '../../../../tools/xml.ts'
 
 /** The metadata that makes a PDF with an invoice as XML a Factur-X document (Factur-X 1.0, section 5.4). */
 

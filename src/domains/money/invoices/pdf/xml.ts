@@ -1,4 +1,4 @@
-import { element, xmlDocument, type XmlElement } from '../../../../core/xml.ts'
+import { element, xmlDocument, type XmlElement } from '../../../../tools/xml.ts'
 import type { Party } from '../content.ts'
 import type { InvoiceRow } from '../invoices.ts'
 import { decimalOf } from '../money-format.ts'

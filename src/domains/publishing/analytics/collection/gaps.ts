@@ -1,4 +1,4 @@
-import { uuidv7 } from '../../../../core/id.ts'
+import { uuidv7 } from '../../../../tools/id.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import type { ErrorKind, PlatformError } from '../../../../platforms/error-kinds.ts'
 import type { GapCode } from '../figures.ts'

@@ -1,8 +1,9 @@
 import { sql as raw } from 'kysely'
 import type { Clock } from '../../../../core/clock.ts'
-import { NotFound, ValidationFailed } from '../../../../core/errors.ts'
-import { isTimestamp, isUuid } from '../../../../core/page.ts'
+import { NotFound } from '../../../../core/errors.ts'
+import { isTimestamp } from '../../../../core/page.ts'
 import type { PageResult } from '../../../../core/reply.ts'
+import { readSortedCursor, writeSortedCursor } from '../../../../core/sorted-cursor.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { isOneOf, query, values, type Values } from '../../../../db/query.ts'
 import { columnName } from '../../../../db/naming.ts'
@@ -107,7 +108,7 @@ export class ContentRecords {
   async list(filter: ContentFilter): Promise<PageResult<ContentRecordData>> {
     const { accountIds, cursor, limit = 30, origin, platform, sort = 'publishedAt', workspaceId } = filter
     const { accounts, zone } = await this.#watched.load(workspaceId, accountIds)
-    const after = cursor === undefined ? undefined : readCursor(cursor, sort)
+    const after = readSortedCursor(cursor, sort, isKeyOf(sort))
     const { end, start } = timesOf(spanOf(filter, zone, this.#clock.now()))
     const rows = await LISTS[sort].rows(this.#sql, {
       workspaceId,
@@ -118,8 +119,8 @@ export class ContentRecords {
       accountIds: accounts.map(({ account }) => account.id),
       platform: values(platform),
       origin: values(origin),
-      afterKey: after?.[0],
-      afterId: after?.[1],
+      afterKey: after?.key,
+      afterId: after?.id,
     })
     const byId = new Map(accounts.map((account) => [account.account.id, account]))
     const items = rows.slice(0, limit)
@@ -127,9 +128,7 @@ export class ContentRecords {
     return {
       items: items.map((row) => recordView(row, byId.get(row.accountId))),
       limit,
-      nextCursor: last
-        ? Buffer.from(JSON.stringify([sort, String(last.sortKey), last.id])).toString('base64url')
-        : null,
+      nextCursor: last ? writeSortedCursor(sort, { key: String(last.sortKey), id: last.id }) : null,
     }
   }
 
@@ -225,16 +224,6 @@ function figureGap(
   return { code: 'not_reported', message: 'The platform did not report this figure of the post.' }
 }
 
-function readCursor(text: string, sort: Sort): [string, string] {
-  try {
-    const [cursorSort, key, id] = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown[]
-    const isKey = (one: unknown): one is string =>
-      typeof one === 'string' && (sort === 'publishedAt' ? isTimestamp(one) : /^-?\d{1,18}(\.\d{1,12})?$/.test(one))
-    if (cursorSort === sort && isKey(key) && typeof id === 'string' && isUuid(id)) return [key, id]
-  } catch {
-    // The text is not JSON, so it is not a cursor.
-  }
-  throw ValidationFailed({
-    errors: [{ path: '/query/cursor', code: 'cursor', message: 'must be the `nextCursor` of the same list' }],
-  })
+function isKeyOf(sort: Sort): (key: string) => boolean {
+  return sort === 'publishedAt' ? isTimestamp : (key) => /^-?\d{1,18}(\.\d{1,12})?$/.test(key)
 }

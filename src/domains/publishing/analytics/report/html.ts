@@ -1,4 +1,4 @@
-import { escapeHtml as e } from '../../../../core/html.ts'
+import { escapeHtml as e } from '../../../../tools/html.ts'
 import { accentColors } from '../branding/contrast.ts'
 import { chartTable } from './chart-table.ts'
 import { chartSvg, COLORS, INK } from './charts.ts'

@@ -1,5 +1,5 @@
 import { Piscina } from 'piscina'
-import { resumed } from '../../../../core/work-time.ts'
+import { resumed } from '../../../../tools/work-time.ts'
 import type { Achievement, SlotScores } from '../best-times/slots.ts'
 import type { ReportModel } from './model.ts'
 

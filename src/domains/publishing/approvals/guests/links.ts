@@ -1,7 +1,6 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { DAY, MINUTE, type Clock } from '../../../../core/clock.ts'
 import { NotFound, ValidationFailed } from '../../../../core/errors.ts'
-import { secretToken, sha256, uuidv7 } from '../../../../core/id.ts'
+import { secretToken, sha256, uuidv7 } from '../../../../tools/id.ts'
 import { pageOf, type PageRequest } from '../../../../core/page.ts'
 import type { PageResult } from '../../../../core/reply.ts'
 import type { Sql } from '../../../../core/sql.ts'
@@ -12,6 +11,7 @@ import { guestCreated, guestRevoked } from '../events.ts'
 import { recheckApprovals } from '../jobs.ts'
 import { approvalGuests, type GuestRow } from '../tables.ts'
 import type { GuestData, NewGuestData } from './schemas.ts'
+import { isSame, keyFor, type Key } from '../../../../tools/keys.ts'
 
 const DEFAULT_DAYS = 14
 /** After this many wrong passcodes, the link is locked for `LOCK_MS`. */
@@ -36,7 +36,7 @@ interface LinkNeeds {
 export class GuestLinks {
   readonly #sql: Sql
   readonly #clock: Clock
-  readonly #key: Buffer
+  readonly #key: Key
   readonly #publicUrl: string
   readonly #hasher: Hasher
 
@@ -45,7 +45,7 @@ export class GuestLinks {
     this.#clock = clock
     this.#publicUrl = publicUrl
     this.#hasher = hasher
-    this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'approval guests', 32))
+    this.#key = keyFor(secret, 'approval guests')
   }
 
   /** The hash of a passcode, made before the turn because it takes long. */
@@ -148,13 +148,11 @@ export class GuestLinks {
   /** A value that only this server can make for a link: for the cookie after the passcode, and for forms. */
   proof({ id, passcodeHash, tokenHash }: GuestRow, purpose: 'cookie' | 'form'): string {
     const text = [purpose, id, tokenHash, passcodeHash ?? ''].join(' ')
-    return createHmac('sha256', this.#key).update(text).digest('base64url')
+    return this.#key.mac(text)
   }
 
   isProof(guest: GuestRow, purpose: 'cookie' | 'form', given: string | undefined): boolean {
-    const right = Buffer.from(this.proof(guest, purpose))
-    const other = Buffer.from(given ?? '')
-    return right.length === other.length && timingSafeEqual(right, other)
+    return isSame(this.proof(guest, purpose), given ?? '')
   }
 }
 

@@ -1,4 +1,4 @@
-import { escapeHtml as e } from '../../../../core/html.ts'
+import { escapeHtml as e } from '../../../../tools/html.ts'
 import { htmlPage } from '../../../../core/html-page.ts'
 import type { Texts } from '../../../../language/texts.ts'
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../../core/clock.ts'
-import { uuidv7 } from '../../../../core/id.ts'
+import { uuidv7 } from '../../../../tools/id.ts'
 import type { Switches } from '../../../../core/ports.ts'
 import type { Provided } from '../../../../core/provided.ts'
 import type { Turn } from '../../../../core/turn.ts'

@@ -1,4 +1,4 @@
-import { uuidv7 } from '../../../../core/id.ts'
+import { uuidv7 } from '../../../../tools/id.ts'
 import type { Turn } from '../../../../core/turn.ts'
 import { findPlatform } from '../../../../platforms/registry.ts'
 import { postFiles, type PostFile } from '../../../media/assets/index.ts'

@@ -1,5 +1,5 @@
 import { Parser } from 'htmlparser2'
-import { cleanText } from '../../../../core/clean-text.ts'
+import { cleanText } from '../../../../tools/clean-text.ts'
 import { Slices } from '../../../../core/slices.ts'
 import type { LinkCard } from '../../../../platforms/link-card.ts'
 

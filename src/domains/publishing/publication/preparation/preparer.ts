@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../../../core/clock.ts'
-import { uuidv7 } from '../../../../core/id.ts'
+import { uuidv7 } from '../../../../tools/id.ts'
 import type { Logger } from '../../../../core/log.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import type { TurnRunner } from '../../../../core/system-turn.ts'

@@ -1,5 +1,5 @@
 import { MINUTE, type Clock } from '../../../../core/clock.ts'
-import { uuidv7 } from '../../../../core/id.ts'
+import { uuidv7 } from '../../../../tools/id.ts'
 import type { Logger } from '../../../../core/log.ts'
 import type { Services } from '../../../../core/services.ts'
 import type { Database } from '../../../../db/database.ts'

@@ -1,7 +1,7 @@
 import { DAY, type Clock } from '../../../../core/clock.ts'
 import { AppError } from '../../../../core/error.ts'
 import { Conflict, Forbidden, NotFound } from '../../../../core/errors.ts'
-import { uuidv7 } from '../../../../core/id.ts'
+import { uuidv7 } from '../../../../tools/id.ts'
 import { pageOf, type PageRequest } from '../../../../core/page.ts'
 import type { PageResult } from '../../../../core/reply.ts'
 import type { Sql } from '../../../../core/sql.ts'

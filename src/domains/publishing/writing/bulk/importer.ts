@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../core/clock.ts'
 import { AppError } from '../../../../core/error.ts'
 import { ValidationFailed } from '../../../../core/errors.ts'
-import { uuidv7 } from '../../../../core/id.ts'
+import { uuidv7 } from '../../../../tools/id.ts'
 import { Slices } from '../../../../core/slices.ts'
 import type { Turn } from '../../../../core/turn.ts'
 import type { PostFile } from '../../../media/assets/index.ts'

@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 import { EXAMPLE } from '../../../../core/example-ids.ts'
 import { Conflict, NotFound, PlanLimit, ValidationFailed } from '../../../../core/errors.ts'
-import { MOST_JSON_MARKS } from '../../../../core/json-size.ts'
+import { MOST_JSON_MARKS } from '../../../../tools/json-size.ts'
 import { from, operation, owner } from '../../../../core/operation.ts'
 import { pageFields, pageRequest } from '../../../../core/page.ts'
 import { file, FILE, list, ok } from '../../../../core/reply.ts'

@@ -1,7 +1,7 @@
 import type { Member } from '../../../../core/caller.ts'
 import type { Clock } from '../../../../core/clock.ts'
 import { Conflict, Forbidden, NotFound, ValidationFailed } from '../../../../core/errors.ts'
-import { uuidv7 } from '../../../../core/id.ts'
+import { uuidv7 } from '../../../../tools/id.ts'
 import { pageOf, type PageRequest } from '../../../../core/page.ts'
 import type { PageResult } from '../../../../core/reply.ts'
 import type { Sql } from '../../../../core/sql.ts'

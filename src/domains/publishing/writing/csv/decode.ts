@@ -1,4 +1,4 @@
-import { cleanText } from '../../../../core/clean-text.ts'
+import { cleanText } from '../../../../tools/clean-text.ts'
 
 /** The text of a file, and what was assumed to read it. */
 export interface DecodedText {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../core/clock.ts'
 import { AppError } from '../../../../core/error.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../../../core/errors.ts'
-import { uuidv7 } from '../../../../core/id.ts'
+import { uuidv7 } from '../../../../tools/id.ts'
 import { requireVersion, type IfMatch } from '../../../../core/precondition.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import type { Turn } from '../../../../core/turn.ts'

@@ -1,5 +1,5 @@
 import { MINUTE, type Clock } from '../../../../core/clock.ts'
-import { uuidv7 } from '../../../../core/id.ts'
+import { uuidv7 } from '../../../../tools/id.ts'
 import type { Turn } from '../../../../core/turn.ts'
 import { PUBLISHING_STATUSES, type PostingAccount } from '../../../social/accounts/index.ts'
 import {

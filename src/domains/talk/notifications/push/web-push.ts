@@ -1,5 +1,5 @@
 import type { Clock } from '../../../../core/clock.ts'
-import type { SealedBox } from '../../../../core/sealed-box.ts'
+import type { SealedBox } from '../../../../tools/sealed-box.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import { OutgoingError, type Outgoing } from '../../../../fetch/outgoing.ts'
 import { retryAfterOf } from '../../../../fetch/retry-after.ts'

@@ -1,6 +1,6 @@
 import { convert } from 'html-to-text'
 import type { ParsedMail } from 'mailparser'
-import { cleanText, cleanTexts } from '../../../../core/clean-text.ts'
+import { cleanText, cleanTexts } from '../../../../tools/clean-text.ts'
 import { mendMail } from './mend-mail.ts'
 
 /** HTML that is converted to text, in UTF-16 units. What is longer stays in the original. */

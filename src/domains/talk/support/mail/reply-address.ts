@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { isSame, keyFor, type Key } from '../../../../tools/keys.ts'
 
 /** Who may reply to which ticket by mail to this address. */
 export interface ReplyRight {
@@ -16,7 +16,7 @@ const ALPHABET = '0123456789abcdefghijklmnopqrstuv'
  * digits, because some mail programs change the case of addresses, and have less than 64 characters before the `@`.
  */
 export class ReplyAddresses {
-  readonly #key: Buffer
+  readonly #key: Key
   /** Takes mails without a signature. */
   readonly address: string
   readonly #local: string
@@ -24,7 +24,7 @@ export class ReplyAddresses {
 
   /** @param address of the support team, to which mails without a signature go */
   constructor(secret: string, address: string) {
-    this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'support reply addresses', 32))
+    this.#key = keyFor(secret, 'support reply addresses')
     this.address = address
     const at = address.lastIndexOf('@')
     this.#local = address.slice(0, at).toLowerCase()
@@ -65,13 +65,11 @@ export class ReplyAddresses {
 
   /** Whether a signature was made for this ticket and user. */
   isValid(right: ReplyRight, signature: string): boolean {
-    const expected = Buffer.from(this.#signatureOf(right))
-    const given = Buffer.from(signature)
-    return expected.length === given.length && timingSafeEqual(expected, given)
+    return isSame(this.#signatureOf(right), signature)
   }
 
   #signatureOf({ ticketId, userId }: ReplyRight): string {
-    const digest = createHmac('sha256', this.#key).update(`${ticketId} ${userId}`).digest()
+    const digest = this.#key.macBytes(`${ticketId} ${userId}`)
     return Array.from(digest.subarray(0, SIGNATURE), (byte) => ALPHABET[byte % 32]).join('')
   }
 }

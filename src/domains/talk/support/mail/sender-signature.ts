@@ -1,5 +1,6 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { MINUTE, SECOND } from '../../../../core/clock.ts'
+import { Key } from '../../../../tools/keys.ts'
 
 /** How far the clock of the mail server may be off. */
 export const TOLERANCE_MS = 5 * MINUTE
@@ -19,7 +20,6 @@ export function readSignature(
 ): ((mail: Uint8Array) => boolean) | undefined {
   const [, time = '', digest = '', mac = ''] = FORM.exec(header) ?? []
   if (time === '' || Math.abs(now - Number(time) * SECOND) > TOLERANCE_MS) return undefined
-  const expected = createHmac('sha256', secret).update(`${time}.${digest}`).digest()
-  if (!timingSafeEqual(expected, Buffer.from(mac, 'hex'))) return undefined
+  if (!new Key(secret).matches(`${time}.${digest}`, Buffer.from(mac, 'hex'))) return undefined
   return (mail) => createHash('sha256').update(mail).digest('hex') === digest
 }

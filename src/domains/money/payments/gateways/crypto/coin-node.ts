@@ -1,3 +1,4 @@
+import { isUuid } from '../../../../../tools/id.ts'
 import { SECOND } from '../../../../../core/clock.ts'
 import { GatewayAway } from '../gateway.ts'
 import type { Arrival, Chain, Confirmations, NewAddress, Touched } from './chain.ts'
@@ -96,7 +97,7 @@ export class CoinNode implements Chain {
       for (const { address, category, label, timereceived } of page) {
         const isNew =
           address !== undefined && category === 'receive' && timereceived * SECOND >= since && !reported.has(address)
-        if (!isNew || label === undefined || !UUID.test(label)) continue
+        if (!isNew || label === undefined || !isUuid(label)) continue
         reported.add(address)
         yield { address, data: {}, paymentId: label }
       }
@@ -137,5 +138,3 @@ export class CoinNode implements Chain {
 function away(error: unknown): unknown {
   return error instanceof RpcError ? new GatewayAway(error.message, { cause: error }) : error
 }
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../../../../core/clock.ts'
-import { uuidv7 } from '../../../../../core/id.ts'
+import { uuidv7 } from '../../../../../tools/id.ts'
 import { Outgoing } from '../../../../../fetch/outgoing.ts'
 import { readForm, type FormValue } from '../../../../../../sandbox/stripe/form.ts'
 import { FakeStripe } from '../../../../../../sandbox/stripe/server.ts'

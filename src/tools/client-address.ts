@@ -1,10 +1,9 @@
-import { canonicalAddress } from '../../media/network-address.ts'
+import { canonicalAddress } from './network-address.ts'
 
 /**
  * Finds the client address of a request for HTTP, sockets, sign-in and WHIP. RTMP publishers connect without a proxy.
- * All limits per address use `networkOf` as their key.
+ * All limits per address use `networkOf` (network-address.ts) as their key.
  */
-export { networkOf } from '../../media/network-address.ts'
 
 /** The address when it is unknown because the client disconnected before the address was read. */
 export const UNKNOWN_ADDRESS = 'unknown'

@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from 'node:crypto'
 import { randomBytesOf } from './random.ts'
+import { keyFor } from './keys.ts'
 
 /** Length in bytes of each part. */
 const NONCE = 12
@@ -19,7 +20,7 @@ export class SealedBox {
   readonly #key: KeyObject
 
   constructor(secret: string, purpose: string) {
-    this.#key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, 'crier', purpose, 32)))
+    this.#key = createSecretKey(keyFor(secret, purpose).bytes)
   }
 
   seal(text: string): string {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { TallyLog } from './tally-log.ts'
-import type { MediaLog } from './types.ts'
+import type { MediaLog } from '../../media/types.ts'
 
 let lines: { level: string; message: string; fields: Record<string, unknown> }[]
 let tally: TallyLog

@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes, type KeyObject } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
+import { keyFor } from './keys.ts'
 
 const NONCE = 8
 const HEAD = NONCE + 8
@@ -19,7 +20,7 @@ export class SealedStream {
   #place = 0n
 
   constructor(secret: string, purpose: string) {
-    this.#key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, 'crier', purpose, 32)))
+    this.#key = createSecretKey(keyFor(secret, purpose).bytes)
     this.#cipher = createCipheriv('aes-256-ctr', this.#key, counter(this.#nonce, 0n))
   }
 

@@ -1,4 +1,10 @@
-import type { MediaLog } from './types.ts'
+/** Where lines are written. Loggers of pino and of the media process have these methods. */
+export interface LineLog {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
 
 export interface TallyLimits {
   readonly intervalMs: number
@@ -11,7 +17,7 @@ export interface TallyLimits {
 export const DEFAULT_TALLY_LIMITS: TallyLimits = { intervalMs: 10_000, linesPerKind: 5, maxKinds: 50 }
 
 export interface TallyLine {
-  readonly level: keyof MediaLog
+  readonly level: keyof LineLog
   readonly message: string
   /** Lines with the same level, message and reason are of one kind. */
   readonly reason: string
@@ -21,7 +27,7 @@ export interface TallyLine {
 }
 
 interface Kind {
-  readonly level: keyof MediaLog
+  readonly level: keyof LineLog
   readonly message: string
   readonly reason: string
   written: number
@@ -42,12 +48,12 @@ export function reasonOf(error: unknown): string {
  * rest become one line with their count and the fields of the last one.
  */
 export class TallyLog {
-  readonly #log: MediaLog
+  readonly #log: LineLog
   readonly #limits: TallyLimits
   readonly #kinds = new Map<string, Kind>()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(log: MediaLog, limits: TallyLimits = DEFAULT_TALLY_LIMITS) {
+  constructor(log: LineLog, limits: TallyLimits = DEFAULT_TALLY_LIMITS) {
     this.#log = log
     this.#limits = limits
   }
@@ -75,7 +81,7 @@ export class TallyLog {
     this.#kinds.clear()
   }
 
-  #kindOf(level: keyof MediaLog, message: string, reason: string): Kind {
+  #kindOf(level: keyof LineLog, message: string, reason: string): Kind {
     const key = `${level} ${message} ${reason}`
     const known = this.#kinds.get(key)
     if (known !== undefined) return known

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { clientAddress, networkOf } from './client-address.ts'
+import { clientAddress } from './client-address.ts'
+import { networkOf } from './network-address.ts'
 
 describe('the address of a client', () => {
   test('is the peer address, in canonical form, when no proxy is trusted', () => {

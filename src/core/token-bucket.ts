@@ -1,1 +1,0 @@
-export { TokenBucket } from '../../media/token-bucket.ts'
