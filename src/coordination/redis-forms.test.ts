@@ -55,6 +55,22 @@ test('TLS with an authority of its own', async () => {
   )
 })
 
+test('a node reads again what another could not send', async () => {
+  const { url } = await started('TLS')
+  const node = await expectToWork(url)
+  const other = new RedisCoordination(url, log)
+  undo.push(() => other.close())
+  await other.connect()
+  await waitFor(() => other.linked)
+  const again: string[] = []
+  node.onRecovered(() => again.push('node'))
+  other.onRecovered(() => again.push('other'))
+  other.commands.disconnect(true)
+  other.publish('news', { number: 2 })
+  await waitFor(() => again.length > 0)
+  expect(again).toEqual(['node'])
+})
+
 test.for(['kill', 'hang'] as const)('sentinels, through a failover after a %s of the primary', async (how) => {
   const { servers, url } = await started('sentinels')
   const node = await expectToWork(url)

@@ -16,6 +16,9 @@ export const RedisUnavailable = defineError({
 /** All notices match one Redis channel pattern, so that a node subscribes once. */
 const PREFIX = 'crier:n:'
 
+/** Tells the other nodes that notices of this one were lost. It is not the name of any notice. */
+const LOST = `${PREFIX}!lost`
+
 /** A connection on which a reply is late by this much is replaced: its server may hang or be unreachable. */
 const SILENCE_MS = 4_000
 /** How often a reply is asked for on the connection that otherwise only listens. */
@@ -67,6 +70,8 @@ export class RedisCoordination implements Coordination {
   readonly #log: Logger
   readonly #timer: NodeJS.Timeout
   #linked = false
+  /** Whether notices could not be sent since the other nodes were told so. */
+  #isLost = false
   #everLinked = false
 
   constructor(url: string, log: Logger) {
@@ -75,6 +80,7 @@ export class RedisCoordination implements Coordination {
     this.#listeners = new Listeners((error, channel) => log.error({ error, channel }, 'a listener failed'))
     this.#commands = redisConnection(url, log)
     this.#subscriber = redisConnection(url, log)
+    this.#commands.on('ready', () => this.#reportLost())
     this.#subscriber.on('ready', () => void this.#subscribe())
     this.#subscriber.on('close', () => {
       this.#linked = false
@@ -111,10 +117,21 @@ export class RedisCoordination implements Coordination {
 
   publish(channel: string, message: unknown): void {
     this.#listeners.call(channel, message)
-    if (this.#commands.status !== 'ready') return
+    if (this.#commands.status !== 'ready') {
+      this.#isLost = true
+      return
+    }
     this.#commands.publish(PREFIX + channel, JSON.stringify({ from: this.#node, message })).catch((error: Error) => {
+      this.#isLost = true
       this.#log.warn({ error: error.message, channel }, 'a notice could not be sent to the other nodes')
     })
+  }
+
+  /** Another node whose own connections held does not know that it has missed notices of this one. */
+  #reportLost(): void {
+    if (!this.#isLost) return
+    this.#isLost = false
+    this.#commands.publish(LOST, JSON.stringify({ from: this.#node })).catch(() => (this.#isLost = true))
   }
 
   subscribe(channel: string, listener: Listener): () => void {
@@ -171,6 +188,8 @@ export class RedisCoordination implements Coordination {
       this.#log.warn({ channel }, 'dropped a notice that is not JSON')
       return
     }
-    if (notice.from !== this.#node) this.#listeners.call(channel.slice(PREFIX.length), notice.message)
+    if (notice.from === this.#node) return
+    if (channel === LOST) this.readAgain()
+    else this.#listeners.call(channel.slice(PREFIX.length), notice.message)
   }
 }
