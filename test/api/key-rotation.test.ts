@@ -15,6 +15,7 @@ const BY_SECRET: Readonly<Record<string, string>> = {
   'rtmp_destinations.key_sealed': 'a stream key for another server, not access to an account',
   'streams.key_sealed': 'a stream key of this server, which the user can replace',
   'streams.backup_key_sealed': 'a stream key of this server, which the user can replace',
+  'streams.whip_token_sealed': 'a token for this server, which the user can replace',
   'totps.secret_sealed': 'the user can enrol the authenticator app again',
   'turn_outcomes.outcomes': 'kept for two minutes',
   'push_devices.subscription_sealed': 'lets this server send to a browser, and the browser can end it',

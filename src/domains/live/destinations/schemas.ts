@@ -58,8 +58,8 @@ export const RtmpDestinationEdit = Input({
   url: Type.Optional(Text(1, 2_048, { description: '`rtmp://host[:port]/app` or `rtmps://…`, without the key' })),
   streamKey: Type.Optional(
     Text(1, 500, {
-      pattern: '^[\\x21-\\x7e]+$',
-      description: 'the new stream key. Without it, the present one stays',
+      pattern: '^(••••)?[\\x21-\\x7e]*$',
+      description: 'the new stream key. Without it, or as it was read (masked), the present one stays',
     }),
   ),
 })

@@ -11,7 +11,7 @@ import type { Row } from '../../../db/row.ts'
 import type { Foundation } from '../../../foundation.ts'
 import type { PlanService } from '../../money/plans/index.ts'
 import { rtmpDestinationCreated, rtmpDestinationDeleted, rtmpDestinationUpdated } from './events.ts'
-import { keyHint, masked } from './key-hint.ts'
+import { keyHint, MASK, masked } from './key-hint.ts'
 import type { LivePlatformName } from './live-platforms.ts'
 import { keyFault, placeOf } from './platform-choice.ts'
 import type { NewRtmpDestinationData, RtmpDestinationData, RtmpDestinationEditData } from './schemas.ts'
@@ -102,7 +102,10 @@ export class RtmpDestinations {
     const before = await rtmpDestinations.first(turn.sql, { id, workspaceId: turn.workspaceId }, { columns })
     if (before === undefined) throw NotFound()
     const platform = edit.platform === undefined ? before.platform : edit.platform
-    const streamKey = edit.streamKey ?? keys.open(before.keySealed)
+    const isKept = edit.streamKey === undefined || edit.streamKey === masked(before.keyHint)
+    if (!isKept && edit.streamKey?.startsWith(MASK))
+      refuse('streamKey', 'masked', 'must be the key itself, not its mask')
+    const streamKey = isKept ? keys.open(before.keySealed) : (edit.streamKey as string)
     // Another platform has another server, unless the request names one.
     const url = edit.url ?? (platform === before.platform || platform === null ? before.url : undefined)
     const choice = { streamKey, ...(platform !== null && { platform }), ...(url !== undefined && { url }) }

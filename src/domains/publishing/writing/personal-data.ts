@@ -4,7 +4,12 @@ import type { PersonalData } from '../../../core/personal-data.ts'
 export const personal = {
   'post_comments.author_id': {
     about: 'Comments that you have written on posts',
-    export: { file: 'post-comments' },
+    export: { file: 'post-comments', omit: ['resolved_by'] },
+    deletion: { kept: 'It belongs to the workspace and its other members.' },
+  },
+  'post_comments.resolved_by': {
+    about: 'Comments that you have resolved',
+    export: { never: 'They were written by others, or are in post-comments.' },
     deletion: { kept: 'It belongs to the workspace and its other members.' },
   },
   'post_batches.created_by': {

@@ -13,10 +13,9 @@ export function anchorOf(
   input: AnchorInputData | null | undefined,
 ): CommentAnchorData | null {
   if (input == null) return null
-  const { asset, textRange } = input
-  if ((asset === undefined) === (textRange === undefined))
-    refuse('', 'either', 'must have either `asset` or `textRange`')
-  if (asset !== undefined) {
+  const { asset = null, textRange = null } = input
+  if ((asset === null) === (textRange === null)) refuse('', 'either', 'must have either `asset` or `textRange`')
+  if (asset !== null) {
     if (!assetIds.includes(asset.assetId)) refuse('/asset/assetId', 'unknown', 'must be the id of an asset of the post')
     if (asset.width === 0 || asset.height === 0 || asset.left + asset.width > 1 || asset.top + asset.height > 1) {
       refuse('/asset', 'outside', 'must be a rectangle within the picture: left + width and top + height are at most 1')

@@ -20,7 +20,13 @@ import {
 } from '../../posts/index.ts'
 import { anchorOf } from './anchors.ts'
 import { postCommentCreated, postCommentDeleted, postCommentUpdated } from './events.ts'
-import type { CommentEditInput, CommentVisibility, NewCommentInput, PostCommentData } from './schemas.ts'
+import type {
+  CommentAnchorData,
+  CommentEditInput,
+  CommentVisibility,
+  NewCommentInput,
+  PostCommentData,
+} from './schemas.ts'
 import { postComments, type CommentRow } from './tables.ts'
 
 /** In one thread. */
@@ -124,7 +130,9 @@ export class PostComments {
     const root =
       before.replyTo === null ? undefined : await findComment(turn.sql, { ...path, commentId: before.replyTo })
     requireVisible(visibility, root)
-    const anchor = input.anchor === undefined ? before.anchor : anchorOf(post, input.anchor)
+    const anchor = isChanged(input.anchor, before.anchor) ? anchorOf(post, input.anchor) : before.anchor
+    const isSame = body === before.body && visibility === before.visibility && anchor === before.anchor
+    if (isSame && JSON.stringify(mentions) === JSON.stringify(before.mentions)) return this.#shown(turn.sql, before)
     const at = this.#now()
     const view = await this.#change(turn, before, { body, mentions, visibility, anchor, editedAt: at, updatedAt: at })
     const added = mentions.filter((id) => !before.mentions.includes(id))
@@ -276,4 +284,16 @@ function commentView(row: CommentRow, actor: Actor | undefined, files: ReadonlyM
     resolvedAt: row.resolvedAt,
     resolvedBy: row.resolvedBy,
   }
+}
+
+/** Whether an edit changes the anchor. One that is sent back as it was read stays, also if the text has changed since. */
+function isChanged(sent: CommentEditInput['anchor'], anchor: CommentAnchorData | null): boolean {
+  if (sent === undefined) return false
+  const plain = (one: CommentEditInput['anchor']) => {
+    const { asset, textRange } = one ?? {}
+    return [asset?.assetId, asset?.left, asset?.top, asset?.width, asset?.height]
+      .concat([textRange?.part, textRange?.offset, textRange?.length])
+      .join()
+  }
+  return plain(sent) !== plain(anchor)
 }

@@ -63,9 +63,22 @@ export type CommentAnchorData = Static<typeof CommentAnchor>
 
 const AnchorInput = Type.Object(
   {
-    asset: Type.Optional(rectangle),
+    asset: Type.Optional(Nullable(rectangle)),
     textRange: Type.Optional(
-      Type.Object(run, { additionalProperties: false, description: 'A run of characters of a text' }),
+      Nullable(
+        Type.Object(
+          {
+            ...run,
+            quotedText: Type.Optional(
+              Type.String({
+                maxLength: 200,
+                description: 'Ignored, so that an anchor can be sent back as it was read',
+              }),
+            ),
+          },
+          { additionalProperties: false, description: 'A run of characters of a text' },
+        ),
+      ),
     ),
   },
   { additionalProperties: false, description: ABOUT },
