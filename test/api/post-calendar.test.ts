@@ -63,7 +63,7 @@ test('a post with two times is listed at each, with filters, counts and pages', 
   ])
   expect(data.entries[0]).toMatchObject({ text: '🙂'.repeat(80), accountIds: [one], platforms: ['mastodon'] })
   expect(data.entries[2].timezone).toBe('America/New_York')
-  const counted = data.days.filter(({ count }: Day) => count > 0)
+  const counted = data.byDay.filter(({ count }: Day) => count > 0)
   expect(counted.map(({ count, day }: Day) => [day, count])).toEqual([
     [`${YEAR}-03-11`, 2],
     [`${YEAR}-03-12`, 1],
@@ -84,7 +84,7 @@ test('a post with two times is listed at each, with filters, counts and pages', 
 
 test('days follow the clock changes of the zone', async () => {
   const mine = await workspace('nights')
-  const { days } = (await calendar(mine, {})).body.data
+  const { byDay: days } = (await calendar(mine, {})).body.data
   expect(days).toHaveLength(61)
   const hours = days.slice(1).map((day: Day, at: number) => Date.parse(day.startsAt) - Date.parse(days[at].startsAt))
   expect(hours.filter((length: number) => length === 23 * 3_600_000)).toHaveLength(1)
@@ -105,7 +105,7 @@ test('free slots are those that no post uses', async () => {
   }
   expect((await mine.send('PUT /api/posts/queue', { body })).status).toBe(200)
   const slots = async (query = {}) =>
-    (await calendar(mine, query)).body.data.days.flatMap(({ freeSlots }: Day) => freeSlots)
+    (await calendar(mine, query)).body.data.byDay.flatMap(({ freeSlots }: Day) => freeSlots)
   const before = await slots()
   expect(before.length).toBeGreaterThan(7)
   await mine.create({ content: 'taken', targets: [{ accountId }], scheduledFor: before[1] })

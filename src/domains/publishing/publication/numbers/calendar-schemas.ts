@@ -56,7 +56,7 @@ export const CalendarView = named(
     timezone: Type.String({ description: 'The zone of the days and of `localTime`' }),
     from: Timestamp,
     to: Timestamp,
-    days: Type.Array(
+    byDay: Type.Array(
       Type.Object({
         day: Type.String({ format: 'date' }),
         startsAt: Timestamp,

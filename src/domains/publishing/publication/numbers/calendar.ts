@@ -119,7 +119,7 @@ export class PostCalendar {
       timezone,
       from: from.toISOString(),
       to: to.toISOString(),
-      days: days.map(({ day, start }, index) => {
+      byDay: days.map(({ day, start }, index) => {
         const some = countsOf.get(index + 1) ?? []
         return {
           day,
