@@ -119,7 +119,7 @@ describe('settings', () => {
     await set(apiKey, 'publishing', { utm: { enabled: true }, queueSlots: [{ weekday: 'friday', time: '18:00' }] })
     await set(apiKey, 'notifications', { kinds: { comment: { email: true } }, quietHours: { enabled: true } })
     const views = [{ name: 'Spring', page: 'calendar', filters: 'label=spring' }]
-    await set(apiKey, 'ui', { views: [...views, ...views], layout: [{ name: 'rail', value: 'closed' }] })
+    await set(apiKey, 'ui', { views: [...views, ...views], layout: [{ name: 'rail', setting: 'closed' }] })
     await set(apiKey, 'ui', { views, dismissedHints: ['queue'] })
     const last = await set(apiKey, 'ui', { theme: 'dark' })
     const { data } = (await settings(apiKey)).body
@@ -130,7 +130,7 @@ describe('settings', () => {
     expect(data.notifications.kinds.mention).toEqual({ inApp: true, email: true, push: true })
     expect(data.notifications.quietHours).toEqual({ enabled: true, start: '22:00', end: '07:00', timezone: null })
     expect(data.ui).toMatchObject({ theme: 'dark', density: 'comfortable', views, dismissedHints: ['queue'] })
-    expect(data.ui.layout).toEqual([{ name: 'rail', value: 'closed' }])
+    expect(data.ui.layout).toEqual([{ name: 'rail', setting: 'closed' }])
     expect(data.version).toBe(7)
   })
 
@@ -145,7 +145,7 @@ describe('settings', () => {
       ['ui', { theme: 'pink' }, '/body/theme'],
       ['ui', { views: Array.from({ length: 31 }, () => ({ name: 'a', page: 'b', filters: '' })) }, '/body/views'],
       ['ui', { views: [{ name: 'a', page: 'b', filters: 'c'.repeat(1_001) }] }, '/body/views/0/filters'],
-      ['ui', { layout: [{ name: 'rail', value: 'x'.repeat(201) }] }, '/body/layout/0/value'],
+      ['ui', { layout: [{ name: 'rail', setting: 'x'.repeat(201) }] }, '/body/layout/0/setting'],
       ['ui', { dismissedHints: Array.from({ length: 201 }, String) }, '/body/dismissedHints'],
     ]
     for (const [section, body, path] of faults) {

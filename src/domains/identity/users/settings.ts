@@ -117,7 +117,7 @@ const ui = {
   layout: Type.Array(
     Input({
       name: Text(1, 60, { description: 'A part of the front end, such as a panel' }),
-      value: Text(0, 200, { description: 'Its size, place or state' }),
+      setting: Text(0, 200, { description: 'Its size, place or state' }),
     }),
     { maxItems: 50, description: 'How the front end is arranged. A change replaces the list' },
   ),
