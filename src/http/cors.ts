@@ -3,7 +3,7 @@ import type { OwnPage } from '../core/own-page.ts'
 import { TallyLog } from '../tools/tally-log.ts'
 
 const EXPOSED =
-  `Accept-Ranges, Content-Disposition, Content-Range, ETag, Idempotent-Replayed, Link, Location, RateLimit,
+  `Accept-Ranges, Content-Disposition, Content-Range, Date, ETag, Idempotent-Replayed, Link, Location, RateLimit,
   RateLimit-Policy, Retry-After, Upload-Offset, X-Request-Id`.replaceAll(/\s+/g, ' ')
 const ACCEPTED = `Authorization, X-API-Key, Content-Type, Content-Range, Idempotency-Key, If-Match, If-None-Match,
   If-Range, Range, X-Request-Id, Accept, ETag`.replaceAll(/\s+/g, ' ')

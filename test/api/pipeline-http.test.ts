@@ -329,6 +329,14 @@ describe('cross-origin requests', () => {
     }
   })
 
+  test('a page of another origin can read the time of the server', async () => {
+    const reply = await app.send('GET /api/health', { headers: { Origin: 'https://front.example' } })
+    const exposed = (reply.headers.get('access-control-expose-headers') ?? '').split(', ')
+    expect(exposed).toContain('Date')
+    const sent = Date.parse(reply.headers.get('date') ?? '')
+    expect(Math.abs(Date.now() - sent)).toBeLessThan(30_000)
+  })
+
   test('other origins get no permission', async () => {
     const reply = await app.send('GET /api/health', { headers: { Origin: 'https://evil.example' } })
     expect(reply.headers.get('access-control-allow-origin')).toBeNull()

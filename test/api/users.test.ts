@@ -106,6 +106,9 @@ describe('settings', () => {
       density: 'comfortable',
       calendarStartDay: 'monday',
       language: null,
+      views: [],
+      layout: [],
+      dismissedHints: [],
     })
     expect(headers.get('etag')).toBe('"1"')
   })
@@ -115,6 +118,9 @@ describe('settings', () => {
     await set(apiKey, 'publishing', { utm: { campaign: 'launch' }, queueSlots: [{ weekday: 'monday', time: '09:30' }] })
     await set(apiKey, 'publishing', { utm: { enabled: true }, queueSlots: [{ weekday: 'friday', time: '18:00' }] })
     await set(apiKey, 'notifications', { kinds: { comment: { email: true } }, quietHours: { enabled: true } })
+    const views = [{ name: 'Spring', page: 'calendar', filters: 'label=spring' }]
+    await set(apiKey, 'ui', { views: [...views, ...views], layout: [{ name: 'rail', setting: 'closed' }] })
+    await set(apiKey, 'ui', { views, dismissedHints: ['queue'] })
     const last = await set(apiKey, 'ui', { theme: 'dark' })
     const { data } = (await settings(apiKey)).body
     expect(last.body.data).toEqual(data)
@@ -123,8 +129,9 @@ describe('settings', () => {
     expect(data.notifications.kinds.comment).toEqual({ inApp: true, email: true, push: false })
     expect(data.notifications.kinds.mention).toEqual({ inApp: true, email: true, push: true })
     expect(data.notifications.quietHours).toEqual({ enabled: true, start: '22:00', end: '07:00', timezone: null })
-    expect(data.ui).toMatchObject({ theme: 'dark', density: 'comfortable' })
-    expect(data.version).toBe(5)
+    expect(data.ui).toMatchObject({ theme: 'dark', density: 'comfortable', views, dismissedHints: ['queue'] })
+    expect(data.ui.layout).toEqual([{ name: 'rail', setting: 'closed' }])
+    expect(data.version).toBe(7)
   })
 
   test('refuse unknown fields by name', async () => {
@@ -136,6 +143,10 @@ describe('settings', () => {
       ['notifications', { kinds: { doorbell: { email: true } } }, '/body/kinds/doorbell'],
       ['notifications', { kinds: { comment: { email: 'yes' } } }, '/body/kinds/comment/email'],
       ['ui', { theme: 'pink' }, '/body/theme'],
+      ['ui', { views: Array.from({ length: 31 }, () => ({ name: 'a', page: 'b', filters: '' })) }, '/body/views'],
+      ['ui', { views: [{ name: 'a', page: 'b', filters: 'c'.repeat(1_001) }] }, '/body/views/0/filters'],
+      ['ui', { layout: [{ name: 'rail', setting: 'x'.repeat(201) }] }, '/body/layout/0/setting'],
+      ['ui', { dismissedHints: Array.from({ length: 201 }, String) }, '/body/dismissedHints'],
     ]
     for (const [section, body, path] of faults) {
       const reply = await set(apiKey, section, body)

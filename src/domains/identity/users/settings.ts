@@ -104,6 +104,28 @@ const ui = {
     description: 'The first day of weeks in your analytics with `interval=week`, unless the request names another',
   }),
   language: Nullable(Locale),
+  views: Type.Array(
+    Input({
+      name: Text(1, 60, { description: 'As the user calls it' }),
+      page: Text(1, 60, { description: 'The page that it is for, as named by the front end' }),
+      filters: Text(0, 1_000, {
+        description: 'The filters of the page as a query string, such as `status=draft&label=spring`',
+      }),
+    }),
+    { maxItems: 30, description: 'Saved views. A change replaces the list' },
+  ),
+  layout: Type.Array(
+    Input({
+      name: Text(1, 60, { description: 'A part of the front end, such as a panel' }),
+      setting: Text(0, 200, { description: 'Its size, place or state' }),
+    }),
+    { maxItems: 50, description: 'How the front end is arranged. A change replaces the list' },
+  ),
+  dismissedHints: Type.Array(Text(1, 60), {
+    maxItems: 200,
+    description:
+      'The hints that the user does not want to see again, as named by the front end. A change replaces the list',
+  }),
 }
 
 function eachKind<S extends TSchema>(schema: S): Record<NotificationKind, S> {
@@ -192,7 +214,15 @@ export const DEFAULT_SETTINGS: Settings = {
     quietHours: { enabled: false, start: '22:00', end: '07:00', timezone: null },
     digest: 'immediate',
   },
-  ui: { theme: 'system', density: 'comfortable', calendarStartDay: 'monday', language: null },
+  ui: {
+    theme: 'system',
+    density: 'comfortable',
+    calendarStartDay: 'monday',
+    language: null,
+    views: [],
+    layout: [],
+    dismissedHints: [],
+  },
 }
 
 type Plain = { readonly [key: string]: unknown }

@@ -11,6 +11,7 @@ import { PublicationPace } from './claims/pace.ts'
 import { GuardedLinkPages } from './link-cards/link-pages.ts'
 import { shrinkWith } from './link-cards/shrink.ts'
 import { PostFigures } from './numbers/analytics.ts'
+import { PostCalendar } from './numbers/calendar.ts'
 import { PostMetrics } from './numbers/metrics.ts'
 import { UpcomingPosts } from './numbers/upcoming.ts'
 import { PublicationEvidence } from './outcomes/evidence.ts'
@@ -66,6 +67,7 @@ export function composePublication(
     services: {
       publication: {
         upcoming,
+        calendar: new PostCalendar(sql, planning.slots),
         metrics: new PostMetrics(sql, clock, upcoming),
         figures: new PostFigures({ sql, clock, ...socialAccounts }),
         claims: new PublicationClaims({ clock, switches, times: LEASE, approvals, pace }),

@@ -92,6 +92,30 @@ export class SlotFinder {
     }
   }
 
+  /**
+   * The free slots of a span that are still to come, at most 500. Without accounts, a slot is free if no post of the
+   * workspace uses it.
+   */
+  async between(
+    workspaceId: string,
+    accountIds: readonly string[],
+    { from, to }: { readonly from: Date; readonly to: Date },
+  ): Promise<string[]> {
+    const now = this.#clock.now()
+    if (to.getTime() <= now) return []
+    const { queue } = await this.#queues.read(workspaceId)
+    // A slot at the very start of the span belongs to it.
+    const after = new Date(Math.max(now, from.getTime() - 1))
+    const days = Math.min(HORIZON_DAYS, (to.getTime() - 1 - after.getTime()) / DAY)
+    const slots = [...take(slotsAfter(queue, { accountIds }, after, days), MOST_BETWEEN)]
+    if (slots.length === 0) return []
+    const taken =
+      accountIds.length > 0
+        ? await takenSlots(this.#sql, accountIds, slots, queue.minimumGap)
+        : await usedSlots(this.#sql, workspaceId, slots)
+    return slots.filter((_, index) => !taken.has(index)).map(({ instant }) => instant.toISOString())
+  }
+
   async #search(
     { queue }: ReadyQueue,
     { hasRoom, ...need }: SlotWish,
@@ -134,6 +158,9 @@ const MOST_AHEAD = 32 * DAY
 /** How many slots a preview looks up at once. */
 const CHUNK = 100
 
+/** How many slots a calendar shows. */
+const MOST_BETWEEN = 500
+
 function* take<T>(items: Generator<T>, count: number): Generator<T> {
   for (let taken = 0; taken < count; taken += 1) {
     const { done, value } = items.next()
@@ -163,6 +190,19 @@ const TAKEN = `
       join post_targets t on t.account_id = a.id and t.status = any($4::text[])
         and t.scheduled_at between s.at - make_interval(secs => $3) and s.at + make_interval(secs => $3)
       join posts p on p.id = t.post_id and p.deleted_at is null)`
+
+/** The indices of slots at which the workspace has a post. */
+async function usedSlots(sql: Sql, workspaceId: string, slots: readonly FreeSlot[]): Promise<ReadonlySet<number>> {
+  const instants = slots.map(({ instant }) => instant.toISOString())
+  const rows = await sql.rows<{ place: number }>(USED, [instants, workspaceId, RESERVING])
+  return new Set(rows.map(({ place }) => place - 1))
+}
+
+const USED = `
+  select s.place::integer as place from unnest($1::timestamptz[]) with ordinality as s (at, place)
+  where exists (
+    select 1 from post_targets t join posts p on p.id = t.post_id and p.deleted_at is null
+    where t.workspace_id = $2 and t.scheduled_at = s.at and t.status = any($3::text[]))`
 
 function searchKey({ queue, slots, version }: ReadyQueue, { accountIds, label }: SlotWish): string {
   return JSON.stringify([version, slots ?? null, queue.timezone, label, [...accountIds].sort()])

@@ -5,6 +5,7 @@ import { pageRequest } from '../../../../core/page.ts'
 import { list, ok } from '../../../../core/reply.ts'
 import { Envelope, ListOf } from '../../../../core/schema.ts'
 import { PostPath } from '../../posts/index.ts'
+import { CalendarQuery, CalendarView } from './calendar-schemas.ts'
 import { DashboardMetrics, MetricsQuery, PostAnalytics, UpcomingPost, UpcomingQuery } from './schemas.ts'
 
 const { postId, workspaceId } = EXAMPLE
@@ -21,6 +22,20 @@ export const listUpcomingPosts = operation({
   example: { query: { workspaceId } },
   handle: async ({ publication, query: { days = 7, ...query } }) =>
     list('Upcoming posts', await publication.upcoming.list(query.workspaceId, days, pageRequest(query))),
+})
+
+export const getCalendar = operation({
+  route: 'GET /api/posts/calendar',
+  summary: 'Get the calendar of posts',
+  description:
+    'What a calendar shows of up to 62 days: short entries of posts, the free slots of the queue, and how many posts of each account use its budgets. A post whose accounts publish at different times has an entry for each time. Days are those of `timezone`, and have 23 or 25 hours when clocks change. With `accountId`, slots are those that are free for all of these accounts. Counts of days follow the filters and cover all pages. Read it again after `post.created`, `post.updated`, `post.deleted`, `post.restored` and `postQueue.updated`.',
+  access: 'posts:read',
+  workspace: from.query('workspaceId'),
+  query: CalendarQuery,
+  returns: { 200: Envelope(CalendarView) },
+  errors: [ValidationFailed],
+  example: { query: { workspaceId, from: '2026-12-01', to: '2026-12-31' } },
+  handle: async ({ publication, query }) => ok('Calendar', await publication.calendar.of(query)),
 })
 
 export const getDashboardMetrics = operation({
