@@ -118,7 +118,7 @@ describe('settings', () => {
     await set(apiKey, 'publishing', { utm: { campaign: 'launch' }, queueSlots: [{ weekday: 'monday', time: '09:30' }] })
     await set(apiKey, 'publishing', { utm: { enabled: true }, queueSlots: [{ weekday: 'friday', time: '18:00' }] })
     await set(apiKey, 'notifications', { kinds: { comment: { email: true } }, quietHours: { enabled: true } })
-    const views = [{ name: 'Spring', page: 'calendar', filters: 'label=spring' }]
+    const views = [{ name: 'Spring', screen: 'calendar', filters: 'label=spring' }]
     await set(apiKey, 'ui', { views: [...views, ...views], layout: [{ name: 'rail', setting: 'closed' }] })
     await set(apiKey, 'ui', { views, dismissedHints: ['queue'] })
     const last = await set(apiKey, 'ui', { theme: 'dark' })
@@ -143,8 +143,8 @@ describe('settings', () => {
       ['notifications', { kinds: { doorbell: { email: true } } }, '/body/kinds/doorbell'],
       ['notifications', { kinds: { comment: { email: 'yes' } } }, '/body/kinds/comment/email'],
       ['ui', { theme: 'pink' }, '/body/theme'],
-      ['ui', { views: Array.from({ length: 31 }, () => ({ name: 'a', page: 'b', filters: '' })) }, '/body/views'],
-      ['ui', { views: [{ name: 'a', page: 'b', filters: 'c'.repeat(1_001) }] }, '/body/views/0/filters'],
+      ['ui', { views: Array.from({ length: 31 }, () => ({ name: 'a', screen: 'b', filters: '' })) }, '/body/views'],
+      ['ui', { views: [{ name: 'a', screen: 'b', filters: 'c'.repeat(1_001) }] }, '/body/views/0/filters'],
       ['ui', { layout: [{ name: 'rail', setting: 'x'.repeat(201) }] }, '/body/layout/0/setting'],
       ['ui', { dismissedHints: Array.from({ length: 201 }, String) }, '/body/dismissedHints'],
     ]

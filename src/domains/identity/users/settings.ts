@@ -107,7 +107,7 @@ const ui = {
   views: Type.Array(
     Input({
       name: Text(1, 60, { description: 'As the user calls it' }),
-      page: Text(1, 60, { description: 'The page that it is for, as named by the front end' }),
+      screen: Text(1, 60, { description: 'The page that it is for, as named by the front end' }),
       filters: Text(0, 1_000, {
         description: 'The filters of the page as a query string, such as `status=draft&label=spring`',
       }),

@@ -1,7 +1,7 @@
 import { DAY } from '../../../../core/clock.ts'
 import { ValidationFailed } from '../../../../core/errors.ts'
 import { pageOf, pageRequest } from '../../../../core/page.ts'
-import type { Sql } from '../../../../core/sql.ts'
+import type { Sql, SqlValue } from '../../../../core/sql.ts'
 import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
 import { dayBounds, dayKey, formatLocal, localAt, parseDate } from '../../calendar/index.ts'
 import type { SlotFinder } from '../../planning/index.ts'
@@ -21,43 +21,42 @@ interface EntryRow {
   readonly assetId: string | null
 }
 
-/** The conditions of both statements. A filter that is null does not apply. */
-const MATCHES = `t.workspace_id = $1 and p.deleted_at is null
-  and ($4::uuid[] is null or t.account_id = any($4))
-  and ($5::text[] is null or t.status = any($5))
-  and ($6::text[] is null or p.labels && $6)
-  and ($7::uuid[] is null or p.created_by = any($7))`
+/** The posts of a workspace with their targets. A filter adds a condition, so that indexes serve each combination. */
+const FROM = 'from post_targets t join posts p on p.id = t.post_id where t.workspace_id = $1 and p.deleted_at is null'
 
-// Written by hand for its optional filters. The page of (time, post) comes first, so that only its posts are read.
-const ENTRIES = `
+/** Adds values to a statement, and returns their parameters. */
+type Add = (value: unknown) => string
+
+// Written by hand for its filters. The page of (time, post) comes first, so that only its posts are read.
+const entries = (conditions: string, limit: string) => `
   with times as (
     select t.scheduled_at, t.post_id, min(t.time_zone) as time_zone,
       array_agg(t.account_id::text order by t.position) as accounts,
       array_agg(t.platform order by t.position) as platforms,
       array_agg(t.status order by t.position) as statuses
-    from post_targets t join posts p on p.id = t.post_id
-    where ${MATCHES} and t.scheduled_at >= $2 and t.scheduled_at < $3
-      and ($8::timestamptz is null or (t.scheduled_at, t.post_id) > ($8, $9::uuid))
+    ${FROM} and t.scheduled_at >= $2 and t.scheduled_at < $3${conditions}
     group by t.scheduled_at, t.post_id
     order by t.scheduled_at, t.post_id
-    limit $10)
+    limit ${limit})
   select u.scheduled_at as at, u.post_id as "postId", u.time_zone as "timeZone", u.accounts as "accountIds",
     u.platforms, u.statuses, p.view ->> 'content' as content, p.approval ->> 'status' as "approvalStatus",
     p.created_by as "createdBy", p.view -> 'media' -> 0 ->> 'assetId' as "assetId"
   from times u join posts p on p.id = u.post_id
   order by u.scheduled_at, u.post_id`
 
-/** How many entries, and how many posts of each account that use a budget, a day has. The first day is 1. */
-const COUNTS = `
+/**
+ * How many entries, and how many posts of each account that use a budget, a day has. The first day is 1. Budgets are used
+ * by all posts of an account, whatever the filters say.
+ */
+const counts = (accounts: string, conditions: string, reserving: string) => `
   with days as (
     select number::integer as day, start, stop
     from unnest($2::timestamptz[], $3::timestamptz[]) with ordinality as d (start, stop, number))
   select d.day, c.account_id as "accountId", c.entries, c.reserving
   from days d cross join lateral (
-    select t.account_id, count(distinct (t.scheduled_at, t.post_id))::integer as entries,
-      (count(*) filter (where t.status = any($8::text[])))::integer as reserving
-    from post_targets t join posts p on p.id = t.post_id
-    where ${MATCHES} and t.scheduled_at >= d.start and t.scheduled_at < d.stop
+    select t.account_id, count(distinct (t.scheduled_at, t.post_id)) filter (where true${conditions})::integer as entries,
+      (count(*) filter (where t.status = any(${reserving}::text[])))::integer as reserving
+    ${FROM} and t.scheduled_at >= d.start and t.scheduled_at < d.stop${accounts}
     group by grouping sets ((), (t.account_id))) as c`
 
 interface CountRow {
@@ -87,28 +86,22 @@ export class PostCalendar {
     const from = days[0]?.start ?? new Date(0)
     const to = days.at(-1)?.end ?? from
     const accountIds = valuesOf(asked.accountId)
-    const filters = [accountIds, valuesOf(asked.status), valuesOf(asked.label), valuesOf(asked.authorId)]
-    const position = [after?.createdAt ?? null, after?.id ?? null]
-    const [rows, counts, free] = await Promise.all([
-      this.#sql.rows<EntryRow>(ENTRIES, [
-        workspaceId,
-        from.toISOString(),
-        to.toISOString(),
-        ...filters,
-        ...position,
-        limit + 1,
-      ]),
-      this.#sql.rows<CountRow>(COUNTS, [
-        workspaceId,
-        days.map(({ start }) => start.toISOString()),
-        days.map(({ end }) => end.toISOString()),
-        ...filters,
-        RESERVING,
-      ]),
+    const [rows, counted, free] = await Promise.all([
+      this.#run<EntryRow>([workspaceId, from.toISOString(), to.toISOString()], (add) => {
+        const position =
+          after === undefined
+            ? ''
+            : ` and (t.scheduled_at, t.post_id) > (${add(after.createdAt)}::timestamptz, ${add(after.id)}::uuid)`
+        return entries(ofAccounts(asked, add) + filtersOf(asked, add) + position, add(limit + 1))
+      }),
+      this.#run<CountRow>(
+        [workspaceId, days.map(({ start }) => start.toISOString()), days.map(({ end }) => end.toISOString())],
+        (add) => counts(ofAccounts(asked, add), filtersOf(asked, add), add(RESERVING)),
+      ),
       this.#slots.between(workspaceId, accountIds ?? [], { from, to }),
     ])
     const slots = Map.groupBy(free, (at) => dayKey(new Date(at), timezone))
-    const countsOf = Map.groupBy(counts, ({ day }) => day)
+    const countsOf = Map.groupBy(counted, ({ day }) => day)
     const { items, nextCursor } = pageOf(
       rows,
       limit,
@@ -136,6 +129,24 @@ export class PostCalendar {
       nextCursor,
     }
   }
+
+  #run<Row extends object>(first: readonly SqlValue[], text: (add: Add) => string): Promise<Row[]> {
+    const values = [...first]
+    const statement = text((value) => `$${values.push(value as SqlValue)}`)
+    return this.#sql.rows<Row>(statement, values)
+  }
+}
+
+function ofAccounts({ accountId }: CalendarAsked, add: Add): string {
+  return accountId === undefined ? '' : ` and t.account_id = any(${add(valuesOf(accountId))}::uuid[])`
+}
+
+function filtersOf({ authorId, label, status }: CalendarAsked, add: Add): string {
+  return [
+    status === undefined ? '' : ` and t.status = any(${add(valuesOf(status))}::text[])`,
+    label === undefined ? '' : ` and p.labels && ${add(valuesOf(label))}::text[]`,
+    authorId === undefined ? '' : ` and p.created_by = any(${add(valuesOf(authorId))}::uuid[])`,
+  ].join('')
 }
 
 function entryOf(row: EntryRow, timezone: string): CalendarData['entries'][number] {
