@@ -17,7 +17,7 @@ import { RefusedError, type Actors, type ActorStats, type Command, type NodeOwne
 /** How long commands wait for the lease of a node to return before they are refused. */
 const PATIENCE_MS = 2_000
 const LONGEST_PAUSE_MS = 250
-const MOST_LISTED = 10_000
+const MAX_LISTED = 10_000
 
 /**
  * The driver for several nodes. The lease store names the owner of each actor, and other nodes forward commands to it. A
@@ -205,7 +205,7 @@ export class ClusterActors implements Actors {
   ownedHere(): NodeOwnership['actors'] {
     return this.#ownership
       .actors()
-      .slice(0, MOST_LISTED)
+      .slice(0, MAX_LISTED)
       .map((actor) => this.#engine.owned(actor))
   }
 

@@ -4,7 +4,7 @@ import type { Lease } from './lease.ts'
 import { placeOf } from './placement.ts'
 import type { LeaseStore, NodeEntry, RuntimeClock } from './ports.ts'
 
-const MOST_PLACES = 50_000
+const MAX_PLACES = 50_000
 /** How often claims are renewed: long before the store drops them. */
 const REFRESH_AFTER_MS = 3_600_000
 const REFRESH_PER_BEAT = 64
@@ -241,7 +241,7 @@ export class Ownership {
   #remember(actor: string, place: NodeEntry): void {
     this.#places.set(actor, place)
     for (const oldest of this.#places.keys()) {
-      if (this.#places.size <= MOST_PLACES) return
+      if (this.#places.size <= MAX_PLACES) return
       this.#places.delete(oldest)
     }
   }

@@ -7,7 +7,7 @@ import { Faults, type Fault } from './faults.ts'
 import { postsPage } from './posts-page.ts'
 import { StateFile } from './state-file.ts'
 
-const MOST_BYTES = 600_000_000
+const MAX_BYTES = 600_000_000
 
 export interface FakeServerOptions {
   readonly platform: { readonly key: string; readonly title: string }
@@ -136,7 +136,7 @@ async function read(incoming: IncomingMessage): Promise<FakeRequest> {
   let size = 0
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > MOST_BYTES) throw new Error(`a body is larger than ${MOST_BYTES} bytes`)
+    if (size > MAX_BYTES) throw new Error(`a body is larger than ${MAX_BYTES} bytes`)
     chunks.push(chunk)
   }
   const { headers, method = 'GET' } = incoming

@@ -14,9 +14,9 @@ interface ContentOptions {
 
 type Params = Readonly<Record<string, string>>
 
-const MOST_CHARACTERS = 63_206
-const MOST_COMMENT_CHARACTERS = 8_000
-const MOST_PHOTOS = 10
+const MAX_CHARACTERS = 63_206
+const MAX_COMMENT_CHARACTERS = 8_000
+const MAX_PHOTOS = 10
 const PHOTO_BYTES = 10_000_000
 const PHOTO_TYPES = /^image\/(?:jpeg|png|gif|bmp|tiff)$/
 const REELS_PER_DAY = 30
@@ -190,14 +190,14 @@ export class FakeContent {
         user: 'The post is empty.',
       })
     }
-    if (Array.from(message).length > MOST_CHARACTERS)
+    if (Array.from(message).length > MAX_CHARACTERS)
       return graphError(100, '(#100) Param message must be at most 63206 characters')
     if (link !== undefined && ids.length > 0)
       return graphError(100, '(#100) A post has either a link or attached media')
     if (link !== undefined && !/^https?:\/\/[^/]+\.[^/]+/.test(link)) {
       return graphError(1_500, 'The url you supplied is invalid')
     }
-    if (ids.length > MOST_PHOTOS) return graphError(100, '(#100) Too many attached media')
+    if (ids.length > MAX_PHOTOS) return graphError(100, '(#100) Too many attached media')
     const found = ids.map((id) => photos[id])
     if (found.some((photo) => photo === undefined || photo.page !== page.id)) {
       return graphError(100, '(#100) Invalid parameter: attached_media')
@@ -306,7 +306,7 @@ export class FakeContent {
         subcode: 1_363_130,
       })
     }
-    if (Array.from(params['description'] ?? '').length > MOST_CHARACTERS)
+    if (Array.from(params['description'] ?? '').length > MAX_CHARACTERS)
       return graphError(100, '(#100) Param description must be at most 63206 characters')
     if (params['video_state'] !== 'PUBLISHED') return json(200, { success: true })
     const now = this.#clock.now()
@@ -360,7 +360,7 @@ export class FakeContent {
     }
     const message = (params['message'] ?? '').trim()
     if (message === '') return graphError(100, '(#100) The parameter message is required')
-    if (Array.from(message).length > MOST_COMMENT_CHARACTERS)
+    if (Array.from(message).length > MAX_COMMENT_CHARACTERS)
       return graphError(100, '(#100) Param message must be at most 8000 characters')
     const comment = {
       id: `${id.split('_').at(-1)}_${this.#nextId()}`,

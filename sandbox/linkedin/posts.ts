@@ -43,10 +43,10 @@ interface Content {
 }
 
 const DAY_MS = 86_400_000
-const MOST_A_DAY = 150
-const MOST_CHARACTERS = 3_000
-const MOST_IN_ALT = 4_086
-const MOST_IN_COMMENT = 1_250
+const MAX_A_DAY = 150
+const MAX_CHARACTERS = 3_000
+const MAX_IN_ALT = 4_086
+const MAX_IN_COMMENT = 1_250
 const VISIBILITIES = new Set(['PUBLIC', 'CONNECTIONS', 'LOGGED_IN', 'CONTAINER'])
 
 /** Posts and comments (learn.microsoft.com, Posts API and Comments API, 2026-11). */
@@ -76,7 +76,7 @@ export class Posts {
     }
     const text = readLittleText(commentary)
     if (text === undefined) return inputFault(400, 'INVALID_VALUE', 'commentary is not valid Little Text')
-    if (text.length > MOST_CHARACTERS) return inputFault(400, 'FIELD_LENGTH_TOO_LONG', 'commentary is too long')
+    if (text.length > MAX_CHARACTERS) return inputFault(400, 'FIELD_LENGTH_TOO_LONG', 'commentary is too long')
     const images = content.multiImage?.images
     if (images !== undefined && (images.length < 2 || images.length > 20)) {
       return inputFault(400, 'INVALID_VALUE', 'multiImage takes 2 to 20 images')
@@ -87,7 +87,7 @@ export class Posts {
     const { article, media: single, poll } = content
     const problem = isPoll(content) ? pollProblem(content) : undefined
     if (problem !== undefined) return problem
-    if ([...(images ?? []), single].some((one) => (one?.altText ?? '').length > MOST_IN_ALT)) {
+    if ([...(images ?? []), single].some((one) => (one?.altText ?? '').length > MAX_IN_ALT)) {
       return inputFault(400, 'FIELD_LENGTH_TOO_LONG', 'altText is too long')
     }
     if (article !== undefined && (!article.source || !article.title)) return missing('content.article.title')
@@ -144,7 +144,7 @@ export class Posts {
     const { $set } = (body['patch'] ?? {}) as { $set?: { commentary?: string } }
     const text = readLittleText($set?.commentary ?? '')
     if (text === undefined) return inputFault(400, 'INVALID_VALUE', 'commentary is not valid Little Text')
-    if (text.length > MOST_CHARACTERS) return inputFault(400, 'FIELD_LENGTH_TOO_LONG', 'commentary is too long')
+    if (text.length > MAX_CHARACTERS) return inputFault(400, 'FIELD_LENGTH_TOO_LONG', 'commentary is too long')
     post.commentary = $set?.commentary ?? ''
     return { status: 204 }
   }
@@ -158,7 +158,7 @@ export class Posts {
     const text = (body['message'] as { text?: string } | undefined)?.text ?? ''
     if (this.find(object) === undefined) return fault(404, 'NOT_FOUND', 'The post does not exist')
     if (text === '') return missing('message.text')
-    if (text.length > MOST_IN_COMMENT) return inputFault(400, 'FIELD_LENGTH_TOO_LONG', 'message.text is too long')
+    if (text.length > MAX_IN_COMMENT) return inputFault(400, 'FIELD_LENGTH_TOO_LONG', 'message.text is too long')
     const id = `7${String((this.#state.next += 1)).padStart(18, '0')}`
     this.#state.comments.push({ id, object, actor, text, at: this.#clock.now() })
     return {
@@ -186,7 +186,7 @@ export class Posts {
     const now = this.#clock.now()
     const midnight = now - (now % DAY_MS)
     const today = this.#state.posts.filter((post) => post.author === author && post.at >= midnight)
-    if (today.length < MOST_A_DAY) return undefined
+    if (today.length < MAX_A_DAY) return undefined
     const message = 'Resource level throttle MEMBER DAY limit for calls to this resource is reached.'
     const reply = fault(429, 'TOO_MANY_REQUESTS', message, 101)
     return { ...reply, headers: { ...reply.headers, Date: new Date(now).toUTCString() } }

@@ -8,9 +8,9 @@ import {
   IMAGE_BYTES,
   IMAGE_PIXELS,
   instanceView,
-  MOST_CHARACTERS,
-  MOST_IN_DESCRIPTION,
-  MOST_MEDIA,
+  MAX_CHARACTERS,
+  MAX_IN_DESCRIPTION,
+  MAX_MEDIA,
   TYPES,
   VIDEO_BYTES,
 } from './instance.ts'
@@ -37,7 +37,7 @@ interface State {
 
 const KNOWN_SCOPES = ['profile', 'read', 'read:accounts', 'read:statuses', 'write', 'write:statuses', 'write:media']
 /** Calls of an account within five minutes (docs.joinmastodon.org/api/rate-limits, 2026-11). */
-const MOST_CALLS = 300
+const MAX_CALLS = 300
 const WINDOW_MS = 300_000
 const IDEMPOTENCY_MS = 3_600_000
 /** The path that changes the software, for tests. */
@@ -45,7 +45,7 @@ const SOFTWARE_PATH = '/_software'
 /** How often a video is still being processed. */
 const VIDEO_POLLS = 2
 const VISIBILITIES = ['public', 'unlisted', 'private', 'direct']
-const MOST_LISTED = 40
+const MAX_LISTED = 40
 
 /**
  * The client API of a Mastodon 4.3 server: apps, OAuth with PKCE, accounts, media, statuses with Idempotency-Key
@@ -136,7 +136,7 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
     if (!isVideo && breachOf(facts, { pixels: [0, IMAGE_PIXELS] }) !== undefined) {
       return json(422, { error: `Validation failed: File ${facts.width}x${facts.height} images are not supported` })
     }
-    if (description !== null && characters(description) > MOST_IN_DESCRIPTION) {
+    if (description !== null && characters(description) > MAX_IN_DESCRIPTION) {
       return json(422, { error: 'Validation failed: Description is too long' })
     }
     const media: Media = {
@@ -214,10 +214,10 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
     poll?: PollParams,
   ): string | undefined => {
     if (text === '' && ids.length === 0) return 'Validation failed: Text can’t be blank'
-    if (lengthOf(spoiler + text) > MOST_CHARACTERS)
-      return `Validation failed: Text character limit of ${MOST_CHARACTERS} exceeded`
+    if (lengthOf(spoiler + text) > MAX_CHARACTERS)
+      return `Validation failed: Text character limit of ${MAX_CHARACTERS} exceeded`
     // Files beside a poll are refused as too many (app/services/post_status_service.rb, 4.3).
-    if (ids.length > MOST_MEDIA || (ids.length > 0 && poll !== undefined)) return 'Cannot attach more than 4 files'
+    if (ids.length > MAX_MEDIA || (ids.length > 0 && poll !== undefined)) return 'Cannot attach more than 4 files'
     const files = ids.map((id) => kept.media[id])
     const isScheduled = (id: string) => kept.scheduled.some(({ media }) => media.includes(id))
     if (
@@ -255,7 +255,7 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
     const wanted = pollParams(body['poll'])
     if (ids.some((one) => !status.media.includes(one) && kept.media[one]?.status !== null)) return NOT_FOUND
     if (text === '' && ids.length === 0) return json(422, { error: 'Validation failed: Text can’t be blank' })
-    if (lengthOf(spoiler + text) > MOST_CHARACTERS)
+    if (lengthOf(spoiler + text) > MAX_CHARACTERS)
       return json(422, { error: 'Validation failed: Text character limit exceeded' })
     const problem = wanted === undefined ? undefined : pollProblem(wanted)
     if (problem !== undefined) return json(422, { error: problem })
@@ -322,7 +322,7 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
     if (media?.person !== account) return NOT_FOUND
     if (method === 'PUT') {
       const description = textOf(body['description'], media.description ?? '')
-      if (characters(description) > MOST_IN_DESCRIPTION) {
+      if (characters(description) > MAX_IN_DESCRIPTION) {
         return json(422, { error: 'Validation failed: Description is too long' })
       }
       media.description = description
@@ -343,7 +343,7 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
 
   /** The newest statuses of an account, with the address of the next page (docs.joinmastodon.org/api/guidelines#pagination). */
   const listed = ({ base, path, query }: FakeRequest, author: string, viewer: string): FakeReply => {
-    const most = Math.min(MOST_LISTED, Number(query.get('limit') ?? 20))
+    const most = Math.min(MAX_LISTED, Number(query.get('limit') ?? 20))
     const before = Number(query.get('max_id') ?? Infinity)
     const page = kept.statuses
       .filter(({ id, person: owner }) => owner === author && Number(id) < before)
@@ -387,10 +387,10 @@ export function mastodonFake({ clock, state }: FakeOptions<State>): Fake<State> 
     const window = known === undefined || now - known.from >= WINDOW_MS ? { count: 0, from: now } : known
     calls.set(account, window)
     window.count += 1
-    const reply = window.count > MOST_CALLS ? json(429, { error: 'Too many requests' }) : answer()
+    const reply = window.count > MAX_CALLS ? json(429, { error: 'Too many requests' }) : answer()
     const headers = {
-      'X-RateLimit-Limit': String(MOST_CALLS),
-      'X-RateLimit-Remaining': String(Math.max(0, MOST_CALLS - window.count)),
+      'X-RateLimit-Limit': String(MAX_CALLS),
+      'X-RateLimit-Remaining': String(Math.max(0, MAX_CALLS - window.count)),
       'X-RateLimit-Reset': new Date(window.from + WINDOW_MS).toISOString(),
     }
     return { ...reply, headers: { ...reply.headers, ...headers } }

@@ -1,12 +1,12 @@
 /** The limits of the server (docs.joinmastodon.org/entities/Instance, 2026-11). */
-export const MOST_CHARACTERS = 500
-export const MOST_MEDIA = 4
+export const MAX_CHARACTERS = 500
+export const MAX_MEDIA = 4
 export const IMAGE_BYTES = 16_777_216
 export const VIDEO_BYTES = 103_809_024
 export const IMAGE_PIXELS = 33_177_600
-export const MOST_IN_DESCRIPTION = 1_500
-export const MOST_OPTIONS = 4
-export const MOST_IN_OPTION = 50
+export const MAX_IN_DESCRIPTION = 1_500
+export const MAX_OPTIONS = 4
+export const MAX_IN_OPTION = 50
 /** Seconds. */
 export const SHORTEST_POLL = 300
 export const LONGEST_POLL = 2_629_746
@@ -34,8 +34,8 @@ export function instanceView(base: string) {
       vapid: { public_key: '' },
       accounts: { max_featured_tags: 10, max_pinned_statuses: 5 },
       statuses: {
-        max_characters: MOST_CHARACTERS,
-        max_media_attachments: MOST_MEDIA,
+        max_characters: MAX_CHARACTERS,
+        max_media_attachments: MAX_MEDIA,
         characters_reserved_per_url: 23,
       },
       media_attachments: {
@@ -45,11 +45,11 @@ export function instanceView(base: string) {
         video_size_limit: VIDEO_BYTES,
         video_frame_rate_limit: 120,
         video_matrix_limit: 8_294_400,
-        description_limit: MOST_IN_DESCRIPTION,
+        description_limit: MAX_IN_DESCRIPTION,
       },
       polls: {
-        max_options: MOST_OPTIONS,
-        max_characters_per_option: MOST_IN_OPTION,
+        max_options: MAX_OPTIONS,
+        max_characters_per_option: MAX_IN_OPTION,
         min_expiration: SHORTEST_POLL,
         max_expiration: LONGEST_POLL,
       },

@@ -1,4 +1,4 @@
-import { LONGEST_POLL, MOST_IN_OPTION, MOST_OPTIONS, SHORTEST_POLL } from './instance.ts'
+import { LONGEST_POLL, MAX_IN_OPTION, MAX_OPTIONS, SHORTEST_POLL } from './instance.ts'
 
 /** A poll of a status. */
 export interface FakePoll {
@@ -41,9 +41,9 @@ const SEGMENTER = new Intl.Segmenter('en', { granularity: 'grapheme' })
 export function pollProblem({ options, seconds }: PollParams): string | undefined {
   const failed = (what: string) => `Validation failed: ${what}`
   if (options.length < 2) return failed('Options must have more than one item')
-  if (options.length > MOST_OPTIONS) return failed(`Options can’t contain more than ${MOST_OPTIONS} items`)
-  if (options.some((one) => Array.from(SEGMENTER.segment(one)).length > MOST_IN_OPTION)) {
-    return failed(`Options can’t be longer than ${MOST_IN_OPTION} characters each`)
+  if (options.length > MAX_OPTIONS) return failed(`Options can’t contain more than ${MAX_OPTIONS} items`)
+  if (options.some((one) => Array.from(SEGMENTER.segment(one)).length > MAX_IN_OPTION)) {
+    return failed(`Options can’t be longer than ${MAX_IN_OPTION} characters each`)
   }
   if (new Set(options).size < options.length) return failed('Options contain duplicate items')
   if (seconds === undefined || !Number.isFinite(seconds)) return failed('Expires at can’t be blank')

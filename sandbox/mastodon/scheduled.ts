@@ -18,8 +18,8 @@ interface ScheduledState {
 }
 
 /** A status is scheduled at least this long before it is published (app/models/scheduled_status.rb, 4.3). */
-const LEAST_AHEAD_MS = 300_000
-const MOST_SCHEDULED = 300
+const MIN_AHEAD_MS = 300_000
+const MAX_SCHEDULED = 300
 const NOT_FOUND = json(404, { error: 'Record not found' })
 
 /** Scheduled statuses (docs.joinmastodon.org/methods/scheduled_statuses, 2026-11). */
@@ -42,8 +42,8 @@ export class Scheduled {
     const problem = this.#problemOf(status.at)
     if (problem !== undefined) return problem
     const own = this.#state.scheduled.filter(({ person }) => person === status.person)
-    if (own.length >= MOST_SCHEDULED) {
-      const error = `Validation failed: You have exceeded the limit of ${MOST_SCHEDULED} scheduled posts`
+    if (own.length >= MAX_SCHEDULED) {
+      const error = `Validation failed: You have exceeded the limit of ${MAX_SCHEDULED} scheduled posts`
       return json(422, { error })
     }
     this.#state.scheduled.push(status)
@@ -81,7 +81,7 @@ export class Scheduled {
   }
 
   #problemOf(at: number): FakeReply | undefined {
-    return at >= this.#clock.now() + LEAST_AHEAD_MS
+    return at >= this.#clock.now() + MIN_AHEAD_MS
       ? undefined
       : json(422, { error: 'Validation failed: Scheduled at The scheduled date must be in the future' })
   }

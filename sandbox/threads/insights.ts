@@ -9,7 +9,7 @@ const DEMOGRAPHICS: Readonly<Record<string, Readonly<Record<string, number>>>> =
   age: { '18-24': 0.5, '25-34': 0.3 },
   gender: { F: 0.4, M: 0.5, U: 0.1 },
 }
-const LEAST_FOLLOWERS = 100
+const MIN_FOLLOWERS = 100
 
 /** Insights of a profile (Threads Insights API, User Insights, 2026-11). */
 export function profileInsights(
@@ -26,7 +26,7 @@ export function profileInsights(
   if ('since' in params || 'until' in params) return invalid('follower_demographics has no since and until')
   const shares = DEMOGRAPHICS[breakdown]
   if (shares === undefined) return invalid('Param breakdown must be one of {COUNTRY, CITY, AGE, GENDER}')
-  if (followers < LEAST_FOLLOWERS) return invalid('The profile has fewer than 100 followers')
+  if (followers < MIN_FOLLOWERS) return invalid('The profile has fewer than 100 followers')
   const results = Object.entries(shares).map(([group, share]) => ({
     dimension_values: [group],
     value: Math.floor(followers * share),

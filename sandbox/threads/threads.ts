@@ -18,9 +18,9 @@ const POSTS_PER_DAY = 250
 const REPLIES_PER_DAY = 1_000
 const DELETIONS_PER_DAY = 100
 const DAY_MS = 86_400_000
-const MOST_CHARACTERS = 500
+const MAX_CHARACTERS = 500
 /** developers.facebook.com, Threads text attachments: different ones, since 2025-12-22. */
-const MOST_LINKS = 5
+const MAX_LINKS = 5
 const IMAGE_BYTES = 8_000_000
 const VIDEO_BYTES = 1_000_000_000
 /** developers.facebook.com, Threads media, 2026-11. */
@@ -148,8 +148,8 @@ export class FakeThreadsApi {
       topic_tag: topic,
     } = params
     if (kind === 'TEXT' && text.trim() === '') return invalid('Param text is required')
-    if (lengthOf(text) > MOST_CHARACTERS) return invalid('Param text must be at most 500 characters long.')
-    if (linksOf(text, link).size > MOST_LINKS) return invalid('THREADS_API__LINK_LIMIT_EXCEEDED')
+    if (lengthOf(text) > MAX_CHARACTERS) return invalid('Param text must be at most 500 characters long.')
+    if (linksOf(text, link).size > MAX_LINKS) return invalid('THREADS_API__LINK_LIMIT_EXCEEDED')
     if (Array.from(altText).length > 1_000) return invalid('Param alt_text must be at most 1000 characters long.')
     if (link !== undefined && kind !== 'TEXT') return invalid('Param link_attachment is for text posts only')
     if (topic !== undefined && !/^[^.&]{1,50}$/.test(topic)) return invalid('Param topic_tag is not a valid topic')

@@ -93,9 +93,9 @@ const FAIL_REASONS: Readonly<Record<string, string>> = {
 }
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-const MOST_POSTS_A_DAY = 15
+const MAX_POSTS_A_DAY = 15
 /** Drafts of a creator within 24 hours that are not posted (developers.tiktok.com, Upload Video, 2026-11). */
-const MOST_PENDING = 5
+const MAX_PENDING = 5
 const POLLS = 2
 const VIDEO_TYPES = new Set(['video/mp4', 'video/quicktime', 'video/webm'])
 
@@ -269,7 +269,7 @@ export class Publications {
     const since = this.#clock.now() - DAY_MS
     const waiting = this.#state.posts.filter((one) => one.person === account && one.isDraft === true && one.at > since)
     const message = 'The maximum of pending shares within 24 hours is reached for the current user.'
-    return waiting.length < MOST_PENDING ? undefined : reply(403, 'spam_risk_too_many_pending_share', message)
+    return waiting.length < MAX_PENDING ? undefined : reply(403, 'spam_risk_too_many_pending_share', message)
   }
 
   #problemOf(info: PostInfo, account: string): FakeReply | undefined {
@@ -291,7 +291,7 @@ export class Publications {
     }
     const since = this.#clock.now() - DAY_MS
     const today = this.#state.posts.filter((post) => post.person === account && !post.isDraft && post.at > since)
-    return today.length >= MOST_POSTS_A_DAY
+    return today.length >= MAX_POSTS_A_DAY
       ? reply(403, 'spam_risk_too_many_posts', 'The daily post cap from the API is reached for the current user.')
       : undefined
   }

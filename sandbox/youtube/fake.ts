@@ -36,7 +36,7 @@ const SCOPE = 'https://www.googleapis.com/auth/youtube'
 const SCOPES = [SCOPE, `${SCOPE}.upload`, `${SCOPE}.readonly`, `${SCOPE}.force-ssl`]
 const HOUR = 3_600
 const TESTING_MS = 7 * 86_400_000
-const MOST_IN_COMMENT = 10_000
+const MAX_IN_COMMENT = 10_000
 
 /** Google’s OAuth and the YouTube Data API v3 (developers.google.com/youtube/v3, 2026-11). */
 export function youtubeFake({ clock, state }: FakeOptions<State>): Fake<State> {
@@ -166,7 +166,7 @@ export function youtubeFake({ clock, state }: FakeOptions<State>): Fake<State> {
     }
     const text = topLevelComment?.snippet?.textOriginal ?? ''
     if (text === '') return fault(400, 'commentTextRequired', 'The comment has no text.', 'youtube.commentThread')
-    if (Array.from(text).length > MOST_IN_COMMENT) return fault(400, 'commentTextTooLong', 'The comment is too long.')
+    if (Array.from(text).length > MAX_IN_COMMENT) return fault(400, 'commentTextTooLong', 'The comment is too long.')
     const comment = {
       id: `Ug${randomBytes(15).toString('base64url')}`,
       video: video.id,

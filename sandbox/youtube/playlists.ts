@@ -17,7 +17,7 @@ export interface PlaylistsState {
   readonly videos: Video[]
 }
 
-const MOST_ITEMS = 5_000
+const MAX_ITEMS = 5_000
 const NOT_FOUND = fault(404, 'playlistNotFound', 'The playlist cannot be found.', 'youtube.playlistItem')
 
 /** Playlists and what is in them (developers.google.com/youtube/v3/docs/playlists and /playlistItems, 2026-11). */
@@ -103,7 +103,7 @@ export class Playlists {
     }
     const video = this.#state.videos.find((one) => one.id === resourceId.videoId)
     if (video === undefined) return fault(404, 'videoNotFound', 'Video not found.', 'youtube.playlistItem')
-    if (list.items.length >= MOST_ITEMS) {
+    if (list.items.length >= MAX_ITEMS) {
       const message = 'The playlist already contains the maximum allowed number of items.'
       return fault(403, 'playlistContainsMaximumNumberOfVideos', message, 'youtube.playlistItem')
     }

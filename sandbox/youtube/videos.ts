@@ -65,7 +65,7 @@ export interface VideosState {
 const DAY_MS = 86_400_000
 const WEEK_MS = 7 * DAY_MS
 const UNIT = 262_144
-const MOST_BYTES = 256_000_000_000
+const MAX_BYTES = 256_000_000_000
 const THUMBNAIL_BYTES = 52_428_800
 const INSERTS_A_DAY = 100
 const POLLS = 2
@@ -147,7 +147,7 @@ export class Videos {
     if (!type.startsWith('video/') && type !== 'application/octet-stream') {
       return fault(400, 'badContent', `Media type '${type}' is not supported.`, 'global')
     }
-    if (!(size > 0 && size <= MOST_BYTES)) return fault(400, 'mediaBodyRequired', 'The request has no video.')
+    if (!(size > 0 && size <= MAX_BYTES)) return fault(400, 'mediaBodyRequired', 'The request has no video.')
     const problem = problemOf(metadata.snippet ?? {}) ?? this.#overLimit(channel)
     if (problem !== undefined) return problem
     if (!PRIVACY.has(metadata.status?.privacyStatus ?? 'public')) {

@@ -66,7 +66,7 @@ export function readDeviceToken(file: string, server: string, email: string): st
 export function saveDeviceToken(file: string, server: string, email: string, token: string): void {
   const others = devicesOf(file).filter((one) => !isOf(one, server, email))
   const origin = new URL(server).origin
-  saveJson(file, [{ server: origin, email: email.toLowerCase(), token }, ...others].slice(0, MOST_DEVICES))
+  saveJson(file, [{ server: origin, email: email.toLowerCase(), token }, ...others].slice(0, MAX_DEVICES))
 }
 
 interface KnownAs {
@@ -75,7 +75,7 @@ interface KnownAs {
   readonly token: string
 }
 
-const MOST_DEVICES = 100
+const MAX_DEVICES = 100
 
 function devicesOf(file: string): KnownAs[] {
   const found = readJson(file)

@@ -6,7 +6,7 @@ import type { Coordination } from './coordination.ts'
 /** How long a node uses what it has read, in case a notice was lost while the connection was up. */
 const KEEP_MS = 30_000
 /** Bytes of replies that a node keeps for one kind of content. */
-const MOST_BYTES = 32_000_000
+const MAX_BYTES = 32_000_000
 /** Proxies and browsers ask again after a minute, and may use the old reply while they do. */
 const CACHE_CONTROL = 'public, max-age=60, stale-while-revalidate=60'
 
@@ -113,7 +113,7 @@ export class Edition<T> {
     const body = new RawBody(contentType, bytes, { etag, control: CACHE_CONTROL, isFresh: this.#isFresh })
     // A long query is a long key.
     const size = bytes.length + key.length
-    if (this.#bytes + size > MOST_BYTES) {
+    if (this.#bytes + size > MAX_BYTES) {
       this.#replies.clear()
       this.#bytes = 0
     }

@@ -7,7 +7,7 @@ import { TokenBucket } from '../tools/token-bucket.ts'
 import type { RedisClient } from '../core/redis-client.ts'
 
 /** Buckets that are kept. Above this, full ones are dropped. */
-const MOST_BUCKETS = 100_000
+const MAX_BUCKETS = 100_000
 
 /** Token buckets in memory: exact for one node. */
 export class MemoryRateLimiter implements RateLimiter {
@@ -23,7 +23,7 @@ export class MemoryRateLimiter implements RateLimiter {
     const name = `${limit}:${key}`
     let bucket = this.#buckets.get(name)
     if (bucket === undefined) {
-      if (this.#buckets.size >= MOST_BUCKETS) this.#forget(now)
+      if (this.#buckets.size >= MAX_BUCKETS) this.#forget(now)
       const { burst, windowSeconds } = RATE_LIMITS[limit]
       bucket = new TokenBucket({ burst, perSecond: burst / windowSeconds }, now)
       this.#buckets.set(name, bucket)
@@ -35,7 +35,7 @@ export class MemoryRateLimiter implements RateLimiter {
   /** Drops full buckets, which are equivalent to missing ones, or the oldest bucket if none is full. */
   #forget(now: number): void {
     for (const [name, bucket] of this.#buckets) if (bucket.isFull(now)) this.#buckets.delete(name)
-    dropOldest(this.#buckets, MOST_BUCKETS - 1)
+    dropOldest(this.#buckets, MAX_BUCKETS - 1)
   }
 }
 

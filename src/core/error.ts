@@ -19,7 +19,7 @@ export interface FieldError {
 }
 
 /** The maximum number of invalid fields in one reply. Whatever looks for them can stop there. */
-export const MOST_FIELD_ERRORS = 20
+export const MAX_FIELD_ERRORS = 20
 
 export interface AppErrorOptions {
   /** The message to use, a sentence. Without it, the message is built from `errors`, if there are any. */
@@ -47,7 +47,7 @@ export class AppError extends Error {
   constructor(definition: ErrorDefinition, options: AppErrorOptions = {}) {
     super(sentence(options.message ?? sentenceOf(options.errors) ?? definition.message), { cause: options.cause })
     this.definition = definition
-    this.errors = options.errors?.slice(0, MOST_FIELD_ERRORS)
+    this.errors = options.errors?.slice(0, MAX_FIELD_ERRORS)
     this.retryAfter = options.retryAfter
     this.details = options.details
     this.hint = options.hint

@@ -17,7 +17,7 @@ const SHARE = 0.5
 const ALLOWANCE_MS = 30
 
 /** The most that is held against a tenant. It bounds the wait after a single very long piece. */
-const MOST_DEBT_MS = 2_000
+const MAX_DEBT_MS = 2_000
 
 /** How many requests of a tenant may wait, and for how long. */
 const WAITING = { most: 256, ms: 5_000 }
@@ -110,10 +110,10 @@ export class MainThread {
     if (ms < NOTABLE_MS) return
     if (ms > HELD_MS) this.#onHeld(name, ms)
     if (tenants.length > 0 && ms >= HEAVY_MS)
-      this.#heavy.set(name, Math.min(MOST_DEBT_MS, Math.max(ms, this.#heavy.get(name) ?? 0)))
+      this.#heavy.set(name, Math.min(MAX_DEBT_MS, Math.max(ms, this.#heavy.get(name) ?? 0)))
     for (const tenant of tenants) {
       const entry = this.#tenants.get(tenant) ?? this.#add(tenant)
-      entry.debt = Math.min(MOST_DEBT_MS, this.#debtOf(entry) + ms)
+      entry.debt = Math.min(MAX_DEBT_MS, this.#debtOf(entry) + ms)
     }
   }
 

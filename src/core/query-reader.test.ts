@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { errorsOfParameters, queryReader } from './query-reader.ts'
 import { OneOf, Text, Type } from './schema.ts'
-import { MOST_VALUES, Several, SeveralTexts } from './several.ts'
+import { MAX_VALUES, Several, SeveralTexts } from './several.ts'
 import { validator } from './validate.ts'
 
 const schema = Type.Object(
@@ -54,6 +54,6 @@ test('a parameter with one value that is repeated is an error, and nothing hides
 test('an invalid value names the parameter, and its position if there are several', () => {
   expect(errorsOf('status=')).toEqual(['/query/status enum: must be one of open, closed, late'])
   expect(errorsOf('status=open,odd')).toEqual(['/query/status enum: must be one of open, closed, late (value 2)'])
-  const many = Array.from({ length: MOST_VALUES + 1 }, () => 'open').join()
-  expect(errorsOf(`status=${many}`)).toEqual([`/query/status maxItems: must have at most ${MOST_VALUES} items`])
+  const many = Array.from({ length: MAX_VALUES + 1 }, () => 'open').join()
+  expect(errorsOf(`status=${many}`)).toEqual([`/query/status maxItems: must have at most ${MAX_VALUES} items`])
 })

@@ -6,7 +6,7 @@ import { Type, type TSchema } from 'typebox'
  */
 
 /** The maximum number of values of one filter. */
-export const MOST_VALUES = 100
+export const MAX_VALUES = 100
 
 interface SeveralOptions {
   readonly description?: string
@@ -14,10 +14,10 @@ interface SeveralOptions {
 
 /** A filter by one or several values that contain no commas: ids, states, kinds. */
 export function Several<S extends TSchema>(item: S, options: SeveralOptions = {}) {
-  return Type.Optional(Type.Array(item, { minItems: 1, maxItems: MOST_VALUES, ...options }))
+  return Type.Optional(Type.Array(item, { minItems: 1, maxItems: MAX_VALUES, ...options }))
 }
 
 /** A filter by one or several texts. A comma that belongs to a text is sent as `%2C`. */
 export function SeveralTexts<S extends TSchema>(item: S, options: SeveralOptions = {}) {
-  return Type.Optional(Type.Array(item, { minItems: 1, maxItems: MOST_VALUES, ...options, 'x-commas': 'encoded' }))
+  return Type.Optional(Type.Array(item, { minItems: 1, maxItems: MAX_VALUES, ...options, 'x-commas': 'encoded' }))
 }

@@ -37,7 +37,7 @@ function canonicalZone(name: string): string | undefined {
 
 /** Why a text is not a time zone that callers may choose, and which zones it may mean. A part of a sentence. */
 export function timeZoneFault(text: string): string {
-  const shown = text.slice(0, MOST_LETTERS)
+  const shown = text.slice(0, MAX_LETTERS)
   if (/^(?:utc|(?:etc\/)?gmt)?[+-]\d/i.test(shown)) {
     return `"${shown}" is an offset, not a time zone. Write the name of an area, such as Europe/Berlin, so that daylight-saving time is applied`
   }
@@ -50,7 +50,7 @@ export function timeZoneFault(text: string): string {
 }
 
 /** Longer than any name. */
-const MOST_LETTERS = 64
+const MAX_LETTERS = 64
 
 function either(names: readonly string[]): string {
   const last = names.at(-1) ?? ''
@@ -181,6 +181,6 @@ setFormat('iana-time-zone', isTimeZone)
 /** A time zone sent by a caller. */
 export const TimeZone = Type.String({
   format: 'iana-time-zone',
-  maxLength: MOST_LETTERS,
+  maxLength: MAX_LETTERS,
   description: 'IANA time zone of an area, such as Europe/Berlin, or UTC',
 })

@@ -4,9 +4,9 @@ import { FIELD_ALIASES, type FieldAlias } from './field-aliases.ts'
 /** A longer name is no misspelled field, so it is not compared. */
 const LONGEST = 60
 /** The maximum number of letters that differ. */
-const MOST_TYPOS = 2
+const MAX_TYPOS = 2
 /** The maximum number of fields that a message lists. */
-const MOST_LISTED = 12
+const MAX_LISTED = 12
 
 const ALIASES: ReadonlyMap<string, FieldAlias> = new Map(FIELD_ALIASES.map((alias) => [alias.name, alias]))
 
@@ -18,7 +18,7 @@ export function unknownField(name: string, known: readonly string[]): string {
   const hint =
     name.length > LONGEST ? undefined : (sameName(name, known) ?? otherName(name, known) ?? near(name, known))
   if (hint !== undefined) return `is not a known field; did you mean ${hint}?`
-  return known.length > 0 && known.length <= MOST_LISTED
+  return known.length > 0 && known.length <= MAX_LISTED
     ? `is not a known field; the known fields are ${known.join(', ')}`
     : 'is not a known field; leave it out'
 }
@@ -45,7 +45,7 @@ function otherName(name: string, known: readonly string[]): string | undefined {
 /** The field with the fewest letters that differ. */
 function near(name: string, known: readonly string[]): string | undefined {
   const given = name.toLowerCase()
-  let [best, fewest]: [string | undefined, number] = [undefined, MOST_TYPOS + 1]
+  let [best, fewest]: [string | undefined, number] = [undefined, MAX_TYPOS + 1]
   for (const field of known) {
     const typos = leven(given, field.toLowerCase(), { maxDistance: fewest })
     if (typos < fewest) [best, fewest] = [field, typos]

@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import type { TSchema } from 'typebox'
-import { MOST_FIELD_ERRORS, type FieldError } from './error.ts'
+import { MAX_FIELD_ERRORS, type FieldError } from './error.ts'
 import { memoize } from '../tools/memoize.ts'
 import { branch, closedProperties, only, own, within } from './schema-members.ts'
 import { unknownField } from './unknown-field.ts'
@@ -19,13 +19,13 @@ export type Validated =
 export type Validator = (value: unknown) => Validated
 
 /** The maximum nesting depth of any input. Deeper input would exhaust the call stack of code that walks it. */
-const MOST_LEVELS = 64
+const MAX_LEVELS = 64
 
-const TOO_DEEP = { code: 'too_deep', message: `must not be nested deeper than ${MOST_LEVELS} levels` }
+const TOO_DEEP = { code: 'too_deep', message: `must not be nested deeper than ${MAX_LEVELS} levels` }
 const HALF_A_PAIR = 'must be well-formed Unicode: it has an unpaired surrogate'
 
 // The library stops at 8 by default, and errors of the members of a union count too.
-Settings.Set({ maxErrors: 5 * MOST_FIELD_ERRORS })
+Settings.Set({ maxErrors: 5 * MAX_FIELD_ERRORS })
 
 const compile = memoize((schema: TSchema) => Compile(schema))
 
@@ -45,14 +45,12 @@ export function validator(schema: TSchema, at: string, resource?: TSchema): Vali
     const found: Findings = { faults: [], unknown: [], tooDeep: false }
     const trimmed = trim(value, schema, resource, at, found, 0)
     const { faults, tooDeep, unknown } = found
-    if (faults.length >= MOST_FIELD_ERRORS) return { ok: false, errors: faults.slice(0, MOST_FIELD_ERRORS) }
+    if (faults.length >= MAX_FIELD_ERRORS) return { ok: false, errors: faults.slice(0, MAX_FIELD_ERRORS) }
     compiled ??= compile(schema)
     const invalid = tooDeep || compiled.Check(trimmed) ? [] : explain(compiled.Errors(trimmed), trimmed, schema, at)
     // Unknown fields come last. There can be many, and they must not hide missing ones.
     const errors = [...faults, ...invalid.filter((error) => !isFollowUp(error, faults)), ...unknown]
-    return errors.length === 0
-      ? { ok: true, value: trimmed }
-      : { ok: false, errors: errors.slice(0, MOST_FIELD_ERRORS) }
+    return errors.length === 0 ? { ok: true, value: trimmed } : { ok: false, errors: errors.slice(0, MAX_FIELD_ERRORS) }
   }
 }
 
@@ -62,7 +60,7 @@ function isFollowUp({ code, path }: FieldError, faults: readonly FieldError[]): 
 }
 
 /** Whether a value is nested more deeply than allowed. */
-export function isTooDeep(value: unknown, levels = MOST_LEVELS): boolean {
+export function isTooDeep(value: unknown, levels = MAX_LEVELS): boolean {
   if (value === null || typeof value !== 'object' || ArrayBuffer.isView(value)) return false
   return levels < 0 || Object.values(value).some((item) => isTooDeep(item, levels - 1))
 }
@@ -87,9 +85,9 @@ function trim(
   level: number,
 ): unknown {
   const { faults } = found
-  if (faults.length >= MOST_FIELD_ERRORS) return value
+  if (faults.length >= MAX_FIELD_ERRORS) return value
   if (schema?.['x-judged']) {
-    if (!isTooDeep(value, MOST_LEVELS - level)) return value
+    if (!isTooDeep(value, MAX_LEVELS - level)) return value
     faults.push({ path: at, ...TOO_DEEP })
     found.tooDeep = true
     return value
@@ -108,7 +106,7 @@ function trim(
     return value
   }
   if (value === null || typeof value !== 'object') return value
-  if (level > MOST_LEVELS) {
+  if (level > MAX_LEVELS) {
     faults.push({ path: at, ...TOO_DEEP })
     found.tooDeep = true
     return value
@@ -126,7 +124,7 @@ function trim(
   const items = branch(schema, 'array')?.items ?? within(schema)
   const shown = branch(resource, 'array')?.items
   const result: unknown[] = []
-  for (let index = 0; index < value.length && faults.length < MOST_FIELD_ERRORS; index += 1) {
+  for (let index = 0; index < value.length && faults.length < MAX_FIELD_ERRORS; index += 1) {
     result.push(trim(value[index], items, shown, `${at}/${index}`, found, level + 1))
   }
   return result
@@ -145,7 +143,7 @@ function trimFields(
   const properties = branch(schema, 'object')?.properties
   const known = closedProperties(schema)
   const shown = branch(resource, 'object')?.properties ?? {}
-  const keys = known !== undefined && unknown.length >= MOST_FIELD_ERRORS ? [] : Object.keys(value)
+  const keys = known !== undefined && unknown.length >= MAX_FIELD_ERRORS ? [] : Object.keys(value)
   const most = only(schema, 'object')?.maxProperties
   // Of fields with names, read-only ones do not count, and unknown ones are reported up to a bound.
   if (known === undefined && most !== undefined && keys.length > most)
@@ -162,7 +160,7 @@ function trimFields(
     if (key.includes('\0'))
       faults.push({ path: at, code: 'nul', message: 'must not have a field whose name contains the NUL character' })
     if (!key.isWellFormed()) faults.push({ path: at, code: 'ill_formed', message: HALF_A_PAIR })
-    if (faults.length >= MOST_FIELD_ERRORS || (known && unknown.length >= MOST_FIELD_ERRORS)) break
+    if (faults.length >= MAX_FIELD_ERRORS || (known && unknown.length >= MAX_FIELD_ERRORS)) break
     if (!known || Object.hasOwn(known, key)) read(key)
     else if (!Object.hasOwn(shown, key)) {
       const message = unknownField(key, Object.keys(known))
@@ -170,7 +168,7 @@ function trimFields(
     }
   }
   // Enough unknown fields are found, so that only known ones matter, however many fields the object has.
-  if (known && unknown.length >= MOST_FIELD_ERRORS) {
+  if (known && unknown.length >= MAX_FIELD_ERRORS) {
     for (const key of Object.keys(known)) if (Object.hasOwn(value, key) && !Object.hasOwn(result, key)) read(key)
   }
   return result
@@ -206,14 +204,14 @@ function escape(key: string): string {
 function explain(found: readonly object[], value: unknown, schema: JsonSchema, at: string): FieldError[] {
   const errors = new Map<string, FieldError>()
   const add = (path: string, code: string, message: () => string) => {
-    if (errors.size < MOST_FIELD_ERRORS && !errors.has(path)) errors.set(path, { path, code, message: message() })
+    if (errors.size < MAX_FIELD_ERRORS && !errors.has(path)) errors.set(path, { path, code, message: message() })
   }
   // Errors of a union's members only matter if the union itself fails. They are reported once, for the union.
   const unions = (found as SchemaError[])
     .filter((error) => error.keyword === 'anyOf')
     .map((error) => error.instancePath)
   for (const error of found as SchemaError[]) {
-    if (errors.size >= MOST_FIELD_ERRORS) break
+    if (errors.size >= MAX_FIELD_ERRORS) break
     const path = at + error.instancePath
     const inUnion = /\/anyOf\/\d+/.test(error.schemaPath)
     // An error inside an array or object is more specific than the mismatch of the union.

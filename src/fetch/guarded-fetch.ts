@@ -28,7 +28,7 @@ export interface Fetched {
   readonly complete: boolean
 }
 
-const MOST_REDIRECTS = 5
+const MAX_REDIRECTS = 5
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
 /**
@@ -53,7 +53,7 @@ export class GuardedFetcher {
     const signal = given ? AbortSignal.any([given, timeout]) : timeout
     let next = url
     try {
-      for (let hop = 0; hop <= MOST_REDIRECTS; hop += 1) {
+      for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
         const target = await raced(findTarget(next, this.#rules), signal)
         const reply = await send(target, { headers, maxBytes, signal })
         const { location } = reply.headers
@@ -68,7 +68,7 @@ export class GuardedFetcher {
       const why = timeout.aborted ? `did not respond within ${timeoutMs / 1000} s` : 'cannot be reached'
       throw UrlUnreachable({ message: `The server of the URL ${why}.`, cause: error })
     }
-    throw UrlRefused({ message: `The URL redirects more than ${MOST_REDIRECTS} times.` })
+    throw UrlRefused({ message: `The URL redirects more than ${MAX_REDIRECTS} times.` })
   }
 }
 

@@ -85,7 +85,7 @@ export class OutgoingError extends Error {
  * Connections to one host. Many posts have the same time, and each should reach its platform then. More requests wait
  * for a connection.
  */
-const MOST_SOCKETS = 256
+const MAX_SOCKETS = 256
 
 /** Idle connections are closed after this time. Shorter than what common servers allow, so that they are not reset. */
 const IDLE_MS = 4_000
@@ -100,7 +100,7 @@ export class Outgoing {
   readonly #https: HttpsAgent
 
   /** @param mostSockets connections to one host. Infinity if the caller limits its requests */
-  constructor(rules: TargetRules = {}, mostSockets: number = MOST_SOCKETS) {
+  constructor(rules: TargetRules = {}, mostSockets: number = MAX_SOCKETS) {
     this.#rules = rules
     // Many endpoints of webhooks can be on one host.
     const maxFreeSockets = mostSockets === Infinity ? 64 : 8

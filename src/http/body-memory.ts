@@ -4,7 +4,7 @@ import { MINUTE } from '../core/clock.ts'
 const SMALLEST = 256 * 1024
 
 /** How much unused memory is kept, in bytes. */
-const MOST_KEPT = 64 * 1024 * 1024
+const MAX_KEPT = 64 * 1024 * 1024
 
 /**
  * Memory of large bodies, which is used again: the first use of new memory takes the kernel 1 to 3 ms per megabyte, for
@@ -34,7 +34,7 @@ export class BodyMemory {
   /** Takes a block back that nobody reads any more. Unused memory is freed after a minute. */
   give(block: SharedArrayBuffer): void {
     const size = block.byteLength
-    if (size < SMALLEST || this.#kept + size > MOST_KEPT) return
+    if (size < SMALLEST || this.#kept + size > MAX_KEPT) return
     const blocks = this.#free.get(size) ?? []
     this.#free.set(size, blocks)
     blocks.push(block)

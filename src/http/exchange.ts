@@ -8,7 +8,7 @@ import type { OwnPage } from '../core/own-page.ts'
 import { BodyChunks } from './body-chunks.ts'
 import { BodyStream, tooLarge } from './body-stream.ts'
 import { peerOf, type ClientBounds } from './client-bounds.ts'
-import { dropLeftover, lastReply, MOST_DROPPED } from './leftover.ts'
+import { dropLeftover, lastReply, MAX_DROPPED } from './leftover.ts'
 import type { ReceiveBuffers } from './receive-buffers.ts'
 import { headText, isWithoutLength } from './reply-head.ts'
 import { allOf, HttpHeaders, type HeaderNeeds, type RequestHeaders } from './request-headers.ts'
@@ -153,7 +153,7 @@ export class HttpExchange {
       this.#response.onData((chunk, isLast) => {
         transfer.bytes += chunk.byteLength
         chunks.take(chunk)
-        if (chunks.size > MOST_DROPPED && !isLast) this.#endless = this.#isUnread = true
+        if (chunks.size > MAX_DROPPED && !isLast) this.#endless = this.#isUnread = true
         if (isSettled || (!isLast && !this.#endless)) return
         isSettled = true
         this.#endTransfer()
@@ -185,7 +185,7 @@ export class HttpExchange {
   #refuseBody(limit: number, announced: number): AppError {
     this.#isUnread = true
     // uWS itself drops the rest of a body after the reply.
-    this.#endless = announced > MOST_DROPPED
+    this.#endless = announced > MAX_DROPPED
     return tooLarge(limit)
   }
 
@@ -259,7 +259,7 @@ export class HttpExchange {
     const { complete, received } = this.#body
     const rest = Number(this.headers.contentLength || Number.POSITIVE_INFINITY) - received
     this.#isUnread ||= !complete
-    this.#endless ||= !complete && rest > MOST_DROPPED
+    this.#endless ||= !complete && rest > MAX_DROPPED
     this.#body.release()
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MOST_JSON_MARKS } from '../tools/json-size.ts'
+import { MAX_JSON_MARKS } from '../tools/json-size.ts'
 import { operation, walk, type AnyOperation } from '../core/operation.ts'
 import { Done, Input, Type } from '../core/schema.ts'
 import { inputReader } from './input.ts'
@@ -9,7 +9,7 @@ const addNote: AnyOperation = operation({
   summary: 'Add a note',
   access: 'public',
   bodyLimit: 8_000_000,
-  bodyMarks: MOST_JSON_MARKS,
+  bodyMarks: MAX_JSON_MARKS,
   body: Input({ any: Type.Unknown() }),
   returns: { 200: Done },
   example: { body: { any: 1 } },
@@ -20,9 +20,9 @@ const { parse } = inputReader(op!)
 
 test('a body of too many fields and items is refused before it is parsed', () => {
   // Not even valid JSON, so that parsing it would be another error.
-  expect(() => parse(`{"any":[${'[],'.repeat(MOST_JSON_MARKS / 2)}`)).toThrow(
+  expect(() => parse(`{"any":[${'[],'.repeat(MAX_JSON_MARKS / 2)}`)).toThrow(
     'has more than 250000 fields and list items',
   )
-  expect(parse(JSON.stringify({ any: '[],'.repeat(MOST_JSON_MARKS) }))).toEqual({ any: expect.any(String) })
+  expect(parse(JSON.stringify({ any: '[],'.repeat(MAX_JSON_MARKS) }))).toEqual({ any: expect.any(String) })
   expect(() => parse('{"any":[')).toThrow('The body is not valid JSON')
 })

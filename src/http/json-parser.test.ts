@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
-import { DEFAULT_JSON_MARKS, MOST_JSON_MARKS } from '../tools/json-size.ts'
+import { DEFAULT_JSON_MARKS, MAX_JSON_MARKS } from '../tools/json-size.ts'
 import { JsonParser, LARGE_BODY } from './json-parser.ts'
 
 const parser = new JsonParser()
@@ -16,7 +16,7 @@ test('the value is that of JSON.parse, several at once', async () => {
     Array.from({ length: DEFAULT_JSON_MARKS + 10 }, (_, at) => at),
     { '': LONG, constructor: LONG },
   ]
-  expect(await Promise.all(values.map((value) => parse(JSON.stringify(value), MOST_JSON_MARKS)))).toEqual(values)
+  expect(await Promise.all(values.map((value) => parse(JSON.stringify(value), MAX_JSON_MARKS)))).toEqual(values)
 })
 
 test.each([

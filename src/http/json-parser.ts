@@ -8,7 +8,7 @@ import type { ParsedBody, UnparsedBody } from './json-thread.ts'
 
 /** Longer than any body takes. */
 const TIMEOUT_MS = 10 * SECOND
-const MOST_WAITING = 100
+const MAX_WAITING = 100
 
 /** Bodies of this size are parsed in a thread: 256 kB of text take about two milliseconds. */
 export const LARGE_BODY = 256_000
@@ -31,10 +31,10 @@ export class JsonParser {
       filename: new URL('json-thread.ts', import.meta.url).href,
       minThreads: 0,
       maxThreads: 1,
-      maxQueue: MOST_WAITING,
+      maxQueue: MAX_WAITING,
       idleTimeout: MINUTE,
     })
-    if (this.#pool.queueSize >= MOST_WAITING) throw Overloaded({ retryAfter: 1 })
+    if (this.#pool.queueSize >= MAX_WAITING) throw Overloaded({ retryAfter: 1 })
     const signal = AbortSignal.timeout(TIMEOUT_MS)
     const body: UnparsedBody = { bytes, most, schema }
     const parsed = await this.#pool.run(body, { signal }).then(

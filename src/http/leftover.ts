@@ -2,7 +2,7 @@ import type { HttpResponse } from 'uWebSockets.js'
 import type { Transfer, Transfers } from './transfers.ts'
 
 /** How many bytes of a refused body are read and dropped. Further ones are not read. */
-export const MOST_DROPPED = 16_000_000
+export const MAX_DROPPED = 16_000_000
 
 /**
  * The end of the headers and the body of a reply that asks the client to close the connection. It is written as text of
@@ -25,7 +25,7 @@ export function dropLeftover(response: HttpResponse, leftovers: Transfers, netwo
     transfer.bytes += chunk.byteLength
     if (isLast) response.close()
     // A sender that has to wait, such as nginx, sees the reply.
-    else if (transfer.bytes > MOST_DROPPED) response.pause()
+    else if (transfer.bytes > MAX_DROPPED) response.pause()
   })
   return transfer
 }

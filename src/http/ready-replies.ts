@@ -6,9 +6,9 @@ import type { HttpExchange } from './exchange.ts'
 import { WORTH_COMPRESSING } from './page.ts'
 
 /** Requests of one operation whose replies are known. */
-const MOST = 1_000
+const MAX = 1_000
 /** Longer requests are handled by the pipeline. */
-const MOST_CHARACTERS = 300
+const MAX_CHARACTERS = 300
 
 /** A reply that is the same for everyone, with what a request needs of it as text. */
 interface ReadyReply {
@@ -48,8 +48,8 @@ export class ReadyReplies {
     if (status !== 200 || !(body instanceof RawBody) || body.caching === undefined) return
     const { control, etag, isFresh } = body.caching
     const key = keyOf(query, parameters)
-    if (isFresh === undefined || key.length > MOST_CHARACTERS) return
-    if (this.#known.size >= MOST) this.#known.clear()
+    if (isFresh === undefined || key.length > MAX_CHARACTERS) return
+    if (this.#known.size >= MAX) this.#known.clear()
     const all = { ...headers, ETag: `"${etag}"`, 'Cache-Control': control, 'Content-Type': body.contentType }
     const head = Object.entries(all)
       .map(([name, value]) => `\r\n${name}: ${value}`)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 export const BLOCK_BYTES = 512 * 1024
 
 /** The limit of blocks for all bodies together: 16 MB. */
-const MOST_BLOCKS = 32
+const MAX_BLOCKS = 32
 
 /** Memory for bodies that arrive faster than they are read. Blocks are reused and never garbage collected. */
 export class ReceiveBuffers {
@@ -20,7 +20,7 @@ export class ReceiveBuffers {
   /** Undefined when all blocks are in use. */
   take(): Buffer | undefined {
     const free = this.#free.pop()
-    if (free !== undefined || this.#made === MOST_BLOCKS) return free
+    if (free !== undefined || this.#made === MAX_BLOCKS) return free
     this.#made += 1
     return Buffer.allocUnsafeSlow(BLOCK_BYTES)
   }

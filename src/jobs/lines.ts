@@ -11,7 +11,7 @@ import { outbox } from './tables.ts'
  * Number of jobs of a fair queue that are added to the backend before a worker is free, so that no worker has to wait
  * for the outbox. The backend runs them in order, so a new job has to wait for all of them.
  */
-const MOST_GIVEN = 4
+const MAX_GIVEN = 4
 
 /** Workers that one line leaves to others, on nodes with several, so that a new job need not wait for long jobs. */
 const LEFT_TO_OTHERS = 1
@@ -117,7 +117,7 @@ export class Lines {
   /** Claims as many rows as the backend can take, in the order in which they should run. No other node gets them. */
   async claim(): Promise<DueRow[]> {
     const waiting = await this.#given(this.#database)
-    if (waiting.every(({ given }) => given >= MOST_GIVEN)) return []
+    if (waiting.every(({ given }) => given >= MAX_GIVEN)) return []
     return this.#database.transaction(async (tx) => {
       // One node at a time. Two nodes with the same count would both fill the backend.
       // Written by hand: Kysely has no advisory locks and no settings.
@@ -125,7 +125,7 @@ export class Lines {
       await this.#forgetEnded(tx)
       const claimed: DueRow[] = []
       for (const { queue, given } of await this.#given(tx)) {
-        claimed.push(...(await this.#claimOf(tx, queue, MOST_GIVEN - given)))
+        claimed.push(...(await this.#claimOf(tx, queue, MAX_GIVEN - given)))
       }
       return claimed
     })

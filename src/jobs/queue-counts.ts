@@ -5,7 +5,7 @@ import { atMost, lessThan } from '../db/condition.ts'
 import { finishedJobCounts } from './tables.ts'
 
 /** The largest count of jobs in a state. More are not counted, because that would take long when most jobs wait. */
-const MOST_COUNTED = 10_000
+const MAX_COUNTED = 10_000
 
 export interface QueueCounts {
   readonly queue: string
@@ -20,7 +20,7 @@ export interface QueueCounts {
 
 const countOf = (condition: string) => `
     (select count(*) from (
-      select 1 from outbox o where o.queue = q.queue and ${condition} limit ${MOST_COUNTED}) counted)`
+      select 1 from outbox o where o.queue = q.queue and ${condition} limit ${MAX_COUNTED}) counted)`
 
 const OPEN = `o.state in ('waiting', 'queued')`
 

@@ -10,7 +10,7 @@ import type { OutboxRow } from './tables.ts'
 /** The line of jobs without a workspace. */
 const NO_WORKSPACE = '00000000-0000-0000-0000-000000000000'
 
-const MOST_BYTES = 256 * 1024
+const MAX_BYTES = 256 * 1024
 
 /** A job as it is inserted into the outbox. */
 export type NewJob = NewRow<typeof OutboxRow>
@@ -35,7 +35,7 @@ export class JobRows {
     const fault = this.#fault(declared, data)
     if (fault !== undefined) throw new Error(`the data of the job ${declared.name} ${fault}`)
     const text = JSON.stringify(data)
-    if (Buffer.byteLength(text) > MOST_BYTES) throw new Error(`the data of the job ${declared.name} is too long`)
+    if (Buffer.byteLength(text) > MAX_BYTES) throw new Error(`the data of the job ${declared.name} is too long`)
     const now = this.#clock.now()
     const at = new Date(now).toISOString()
     return {

@@ -57,7 +57,7 @@ class ShutdownError extends Error {
 /** How often, and with which delay, writing the start or end of an attempt is tried. */
 const TRIES = 10
 const PAUSE_MS = 1_000
-const MOST_REASON = 2_000
+const MAX_REASON = 2_000
 /** An unknown job may belong to a newer version whose nodes are starting, so it is retried for a quarter of an hour. */
 const UNKNOWN_BACKOFF = { firstMs: 60_000, maxMs: 10 * 60_000 }
 
@@ -282,5 +282,5 @@ export class Runner {
 function reasonOf(error: unknown): string {
   const text =
     error instanceof Error ? `${error.name === 'Error' ? '' : `${error.name}: `}${error.message}` : String(error)
-  return withoutSecrets(text.replaceAll('\0', '')).slice(0, MOST_REASON)
+  return withoutSecrets(text.replaceAll('\0', '')).slice(0, MAX_REASON)
 }

@@ -21,7 +21,7 @@ import { effectiveLimits, numberOf, type Limits } from './rules/limits.ts'
 /** Enough to break every rule. */
 const USUAL_RUNS = 2_000
 /** A run ends here if it has broken every rule. */
-const LEAST_RUNS = 400
+const MIN_RUNS = 400
 /** Another number for a longer or shorter run. */
 const RUNS = Number(process.env['AGREEMENT_RUNS'] ?? USUAL_RUNS)
 const RUNS_OF_A_FAKE = 200
@@ -78,7 +78,7 @@ describe.each(publishers.map((platform) => [platform.title, platform] as const))
     const isWhole = () => measured.every(({ id }) => broken.has(id))
     let [accepted, runs] = [0, 0]
     for (const [index, draft] of fc.sample(drafts(limits), { numRuns: RUNS, seed: SEED }).entries()) {
-      if (RUNS === USUAL_RUNS && index >= LEAST_RUNS && isWhole()) break
+      if (RUNS === USUAL_RUNS && index >= MIN_RUNS && isWhole()) break
       runs += 1
       // Fakes search their state, so a fresh one is faster.
       if (index % RUNS_OF_A_FAKE === 0) {
@@ -247,7 +247,7 @@ async function publish(peer: FakePlatform, context: PublishContext, content: Pos
   }
 }
 
-const MOST_BYTES = 20_000_000
+const MAX_BYTES = 20_000_000
 
 function needsTitle(limits: Limits): boolean {
   return numberOf(limits, 'title.required') === 1
@@ -266,7 +266,7 @@ function sizedFiles({ byId }: Limits) {
     const takes = byId.get(`${kind}.max`)?.value !== 0 && (types === undefined || (types as string[]).includes(type))
     // Where a post needs a video, no other file can be published alone.
     const isAlone = kind === 'video' || byId.get('video.required')?.value !== 1
-    if (typeof most !== 'number' || most > MOST_BYTES || !takes || !isAlone) return []
+    if (typeof most !== 'number' || most > MAX_BYTES || !takes || !isAlone) return []
     return [most, most + 1].map((bytes) => ({ accepted: bytes === most, text: 'A file', media: { kind, type, bytes } }))
   })
 }

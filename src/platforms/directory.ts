@@ -53,7 +53,7 @@ interface DirectoryOptions {
 }
 
 /** How many different limits are remembered. */
-const MOST_LIMITS = 1_000
+const MAX_LIMITS = 1_000
 
 /** The platforms with the settings of this server, and the clients to call them. */
 export class PlatformDirectory {
@@ -123,7 +123,7 @@ export class PlatformDirectory {
     if (known !== undefined && known.overrides === overrides) return known.byId
     const { byId } = effectiveLimits(platform, overrides, live && { ...live, blocked: {} })
     this.#byContent.set(key, { overrides, byId })
-    dropOldest(this.#byContent, MOST_LIMITS)
+    dropOldest(this.#byContent, MAX_LIMITS)
     return byId
   }
 

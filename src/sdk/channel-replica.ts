@@ -2,7 +2,7 @@ import { applyChange, EMPTY, fromSnapshot, type ChannelState } from '../domains/
 import type { ChangeData, SyncData } from '../domains/talk/chat/schemas.ts'
 
 /** How many changes are kept while earlier ones are missing. Beyond this, another request is cheaper. */
-const MOST_KEPT = 1_000
+const MAX_KEPT = 1_000
 
 /**
  * A client's copy of one channel. Changes may arrive in any order, twice or not at all. They are applied strictly in
@@ -32,7 +32,7 @@ export class ChannelReplica {
    */
   receive(change: ChangeData): readonly ChangeData[] {
     if (change.seq <= this.#state.seq) return []
-    if (this.#early.size >= MOST_KEPT) this.#early.clear()
+    if (this.#early.size >= MAX_KEPT) this.#early.clear()
     this.#early.set(change.seq, change)
     return this.#advance()
   }

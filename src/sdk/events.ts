@@ -31,7 +31,7 @@ export interface EventsOptions {
 }
 
 /** How many numbers are kept to detect duplicates. */
-const MOST_SEEN = 2_000
+const MAX_SEEN = 2_000
 
 /** Follows the events of a workspace. None is lost or delivered twice, even if the connection breaks. */
 export class EventFollower {
@@ -115,7 +115,7 @@ export class EventFollower {
   #give(event: NumberedEvent): void {
     if (event.seq <= this.#from || this.#seen.has(event.seq)) return
     this.#seen.add(event.seq)
-    if (this.#seen.size > MOST_SEEN) {
+    if (this.#seen.size > MAX_SEEN) {
       const [oldest] = this.#seen
       if (oldest !== undefined) this.#seen.delete(oldest)
     }

@@ -67,13 +67,13 @@ export function queueBounds(config: Config): Partial<Record<QueueName, QueueBoun
 }
 
 /** The free disk space below which no files are processed. */
-const LEAST_ROOM = 64 * MEBIBYTE
+const MIN_ROOM = 64 * MEBIBYTE
 
 /** @throws Error with the reason why files cannot be processed */
 async function probe(tempDir: string, running: MediaWork | undefined): ReturnType<Probe> {
   const { bavail, bsize } = await statfs(tempDir)
   const freeBytes = bavail * bsize
-  if (freeBytes < LEAST_ROOM) throw new Error(`the work folder has only ${freeBytes} bytes of free space`)
+  if (freeBytes < MIN_ROOM) throw new Error(`the work folder has only ${freeBytes} bytes of free space`)
   const lanes = Object.entries(running?.stats() ?? {})
   for (const [lane, { queueLimit, queued }] of lanes) {
     if (queued >= queueLimit) throw new Error(`the ${lane} lane is full: ${queued} files are waiting`)

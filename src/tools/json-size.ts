@@ -5,7 +5,7 @@
 export const DEFAULT_JSON_MARKS = 20_000
 
 /** The same for bodies that can need more: many posts, large designs. To parse so many takes tens of milliseconds. */
-export const MOST_JSON_MARKS = 250_000
+export const MAX_JSON_MARKS = 250_000
 
 const [QUOTE, COMMA, COLON, BRACKET, BRACE] = [0x22, 0x2c, 0x3a, 0x5b, 0x7b]
 const BACKSLASH = 0x5c

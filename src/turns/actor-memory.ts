@@ -2,7 +2,7 @@ import { dropOldest } from '../tools/drop-oldest.ts'
 import type { MemoryKey } from '../core/turn.ts'
 
 /** How many actors have a memory at most. The least recently used one is dropped first. */
-const MOST_ACTORS = 4_096
+const MAX_ACTORS = 4_096
 
 /** What the turns of one activation remember, by key. See `Turn.memory`. */
 export class ActivationMemory {
@@ -40,7 +40,7 @@ export class ActorMemories {
     this.#memories.delete(actor)
     const memory = known?.epoch === epoch ? known : new ActivationMemory(epoch)
     this.#memories.set(actor, memory)
-    dropOldest(this.#memories, MOST_ACTORS)
+    dropOldest(this.#memories, MAX_ACTORS)
     return memory
   }
 

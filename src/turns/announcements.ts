@@ -51,15 +51,15 @@ interface Announced {
 /** How long after the last batch of an actor its mark is cleared. The next batch of a busy actor clears it anyway. */
 const CLEAR_AFTER_MS = SECOND
 /** How often to try. A row may be locked by a batch, or belong to another owner by now. */
-const MOST_TRIES = 3
+const MAX_TRIES = 3
 /** Younger batches may still be announced by the node that committed them. */
 const MIN_AGE_MS = 3 * SECOND
 /**
  * A batch with more events is not published again. Clients fetch the events when they are notified that they missed
  * some.
  */
-const MOST_EVENTS = 1_000
-const MOST_ACTORS = 10_000
+const MAX_EVENTS = 1_000
+const MAX_ACTORS = 10_000
 const RECOVERY_LOCK = 0x63_72_61_6e
 
 /** Clears the marks of actors whose last batch is the one that was announced. Skips rows that a batch has locked. */
@@ -185,7 +185,7 @@ export class Announcements {
         const rows = await actorFence.find(
           tx,
           { unannouncedAfter: not(null), batch: lessThan(firstIdOf(clock.now() - MIN_AGE_MS)) },
-          { columns: ['key', 'batch', 'seq', 'unannouncedAfter'], limit: MOST_ACTORS },
+          { columns: ['key', 'batch', 'seq', 'unannouncedAfter'], limit: MAX_ACTORS },
         )
         const unannounced = rows
           .filter(isUnannounced)
@@ -213,7 +213,7 @@ export class Announcements {
   async #announce(tx: Sql, rows: readonly Unannounced[]): Promise<void> {
     const { missed, publish } = this.#options
     const listed = rows.filter(
-      ({ seq, unannouncedAfter }) => seq > unannouncedAfter && seq - unannouncedAfter <= MOST_EVENTS,
+      ({ seq, unannouncedAfter }) => seq > unannouncedAfter && seq - unannouncedAfter <= MAX_EVENTS,
     )
     const events =
       listed.length === 0
@@ -258,7 +258,7 @@ export class Announcements {
       const cleared = new Set((await clearMarks.rows(database, announced)).map(({ key }) => key))
       for (const [actor, entry] of due) {
         entry.tries += 1
-        const isOver = cleared.has(actor) || entry.tries === MOST_TRIES
+        const isOver = cleared.has(actor) || entry.tries === MAX_TRIES
         // Another batch may have followed.
         if (isOver && this.#announced.get(actor) === entry) this.#announced.delete(actor)
       }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DAY, ManualClock } from '../../src/core/clock.ts'
 import { uuidv7 } from '../../src/tools/id.ts'
 import { startApp, type App } from '../support/app.ts'
-import { gate, MOST_THINGS, registryOfProbe, startProbe, type ProbeWorld } from '../support/probe.ts'
+import { gate, MAX_THINGS, registryOfProbe, startProbe, type ProbeWorld } from '../support/probe.ts'
 import { waitFor } from '../support/wait.ts'
 
 const OURS = uuidv7(Date.now())
@@ -184,7 +184,7 @@ test('a repeated request gets its reply when the plan is full, but not without t
   await app.database.run(
     `insert into probe_things (id, workspace_id, name, version)
      select gen_random_uuid(), $1, 'one of many', 1 from generate_series(1, $2)`,
-    [tight, MOST_THINGS - 1],
+    [tight, MAX_THINGS - 1],
   )
   expect((await create('last', { name: 'The last' }, 'carol', tight)).status).toBe(201)
   expect((await create('one-more', { name: 'One more' }, 'carol', tight)).status).toBe(402)

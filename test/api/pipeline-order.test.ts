@@ -3,7 +3,7 @@ import { ManualClock } from '../../src/core/clock.ts'
 import { uuidv7 } from '../../src/tools/id.ts'
 import { RATE_LIMITS } from '../../src/core/limits.ts'
 import type { App } from '../support/app.ts'
-import { MOST_THINGS, startProbe } from '../support/probe.ts'
+import { MAX_THINGS, startProbe } from '../support/probe.ts'
 
 /**
  * The order of the pipeline's checks. Every request below has two faults; the reply must name the one that is checked
@@ -29,7 +29,7 @@ beforeAll(async () => {
   await app.database.run(
     `insert into probe_things (id, workspace_id, name, version)
      select gen_random_uuid(), $1, 'one of many', 1 from generate_series(1, $2)`,
-    [FULL, MOST_THINGS],
+    [FULL, MAX_THINGS],
   )
   for (const name of ['spent', 'spentandweak']) {
     for (let sent = 0; sent < RATE_LIMITS.write.burst; sent += 1)

@@ -27,7 +27,7 @@ import { waitFor } from '../support/wait.ts'
 
 const STATUSES = [400, 401, 429, 500]
 /** More steps than a platform needs for one small file. */
-const MOST_STEPS = 60
+const MAX_STEPS = 60
 /** Fields of a credential that are secret. `d` is the private part of a key. */
 const SECRET_FIELD = /token$|password|secret|webhook_?url|^d$/i
 /** Shorter values are no secrets of a platform. */
@@ -162,7 +162,7 @@ async function directly(platform: Platform, id: string): Promise<void> {
         const { publishing } = platform
         if (publishing === undefined) return
         let state = publishing.start(part, context)
-        for (let step = 0; step < MOST_STEPS; step += 1) {
+        for (let step = 0; step < MAX_STEPS; step += 1) {
           const result = await publishing.step({ ...context, media: FILES, pages: PLAIN_PAGES }, part, state)
           if (result.kind === 'published') return
           // The service stores the state between the steps.

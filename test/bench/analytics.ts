@@ -20,9 +20,9 @@ import { startBenchServer } from './support/workspace.ts'
 
 const STEPS = (process.env['SAMPLES'] ?? '1,5').split(',').map((millions) => Number(millions) * 1_000_000)
 const REQUESTS = Number(process.env['REQUESTS'] ?? 200)
-const MOST_MS = 100
-const LEAST_ROLLED = 50_000
-const MOST_GROWTH = 2
+const MAX_MS = 100
+const MIN_ROLLED = 50_000
+const MAX_GROWTH = 2
 const ACCOUNTS = 5
 const POSTS = 60
 const FIGURES = ['views', 'reach', 'likes', 'comments', 'shares', 'saves']
@@ -301,7 +301,7 @@ try {
     console.log(
       `${Math.round((workspaces * PER_WORKSPACE) / 1_000).toLocaleString('en')} thousand samples of ${workspaces} workspaces, ${rows[0]?.size}: ${Math.round(rate).toLocaleString('en')} samples a second rolled up, ${Math.round(ofProcessor).toLocaleString('en')} a second of PostgreSQL’s processor time`,
     )
-    if (rate < LEAST_ROLLED) faults.push(`fewer than ${LEAST_ROLLED} samples a second are rolled up`)
+    if (rate < MIN_ROLLED) faults.push(`fewer than ${MIN_ROLLED} samples a second are rolled up`)
     results.push(await measure(workspaces))
   }
   const heads = STEPS.map((samples) => `${samples / 1_000_000} million, p50 | p95`)
@@ -316,8 +316,8 @@ try {
         .map((ms) => ms.toFixed(1))
         .join(' | ')} | ${growth.toFixed(2)} |`,
     )
-    if (last > MOST_MS) faults.push(`${name} takes more than ${MOST_MS} ms`)
-    if (growth > MOST_GROWTH) faults.push(`${name} grows more than ${MOST_GROWTH} times`)
+    if (last > MAX_MS) faults.push(`${name} takes more than ${MAX_MS} ms`)
+    if (growth > MAX_GROWTH) faults.push(`${name} grows more than ${MAX_GROWTH} times`)
   }
   if (faults.length > 0) {
     console.log(`\nMissed: ${faults.join('; ')}.`)

@@ -38,13 +38,13 @@ const ONLY = process.env['ONLY']
 const KEEP = process.env['KEEP']
 const READS = process.env['READS']?.split(',')
 const GROWS = 3
-const MOST_MS = 50
+const MAX_MS = 50
 /** Blocks that any request may touch, whatever it returns. */
 const FEW_BLOCKS = 100
 /** Blocks for each returned row: its page, its large values, pages of indexes, and rows that belong to it. */
 const BLOCKS_PER_ROW = 16
 /** Rows that any statement may sort. */
-const MOST_SORTED = 2_000
+const MAX_SORTED = 2_000
 /** Executions of a statement that one request sends with many values. */
 const EXECUTIONS_OF_STATEMENT = 6
 /** Replies that go on for as long as there are rows. One is enough, because it has thousands of statements. */
@@ -248,12 +248,12 @@ function reasonsFor(name: string, text: string, base: Cost | undefined, cost: Co
   const bounded = BOUNDED.find((one) => one.of.test(name) && one.text.test(text))
   if (bounded !== undefined) used.add(bounded)
   const grows = cost.blocks > allowed && cost.blocks > GROWS * (base?.blocks ?? 0)
-  const sorts = cost.sorted > Math.max(MOST_SORTED, BLOCKS_PER_ROW * cost.rows)
+  const sorts = cost.sorted > Math.max(MAX_SORTED, BLOCKS_PER_ROW * cost.rows)
   return [
     ...(grows && bounded === undefined ? ['grows'] : []),
     ...(sorts && bounded === undefined ? [`sorts ${cost.sorted} rows`] : []),
     ...(cost.scans.length > 0 ? [`scans ${cost.scans.join(', ')}`] : []),
-    ...(cost.ms > MOST_MS ? [`takes ${cost.ms.toFixed(0)} ms`] : []),
+    ...(cost.ms > MAX_MS ? [`takes ${cost.ms.toFixed(0)} ms`] : []),
   ]
 }
 

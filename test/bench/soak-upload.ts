@@ -13,7 +13,7 @@ import { residentBytes, start } from './support/process.ts'
  * requests meanwhile. Exits with 1 when the process used more than 300 MB.
  */
 
-const MOST_MB = 300
+const MAX_MB = 300
 const MIB = 1_048_576
 const media = Number(process.env['SOAK_MB'] ?? 2_048) * MIB
 const folder = await mkdtemp(join(tmpdir(), 'crier-soak-'))
@@ -83,7 +83,7 @@ try {
   await measured('upload', { method: 'PUT', url: opened['url'] ?? '', head: head.toString('hex'), size })
   const asset = await call(`/api/assets/signed-upload/${opened['uploadId']}/confirm`, {}, token)
   const read = await measured('download', { method: 'GET', url: url + asset['signedUrl'] })
-  if (read.bytes !== size || peak() > MOST_MB) process.exitCode = 1
+  if (read.bytes !== size || peak() > MAX_MB) process.exitCode = 1
 } finally {
   await server.stop()
   await rm(folder, { recursive: true, force: true })

@@ -22,7 +22,7 @@ const ROUNDS = Number(process.env['ROUNDS'] ?? 2)
 /** The start is not counted, because of connection setup and compilation. */
 const WARM_UP_MS = 2_000
 /** The least share of expected frames that both protocols must deliver. */
-const LEAST_SHARE = 0.95
+const MIN_SHARE = 0.95
 
 interface Sent {
   readonly checksum: number
@@ -98,7 +98,7 @@ async function measure(name: string, media: WhipMedia, publish: typeof byWhip): 
   const all = latencies(sent, sink)
   await stop()
   const due = SECONDS * media.framesPerSecond
-  if (all.length < due * LEAST_SHARE)
+  if (all.length < due * MIN_SHARE)
     throw new Error(`${name}: ${all.length} of ${due} frames arrived, so there are no figures`)
   await host.host.close()
   await sink.close()

@@ -185,7 +185,7 @@ const EQUIVALENT: readonly Equivalent[] = [
   },
   {
     file: 'src/turns/announcements.ts',
-    line: '({ seq, unannouncedAfter }) => seq > unannouncedAfter && seq - unannouncedAfter <= MOST_EVENTS,',
+    line: '({ seq, unannouncedAfter }) => seq > unannouncedAfter && seq - unannouncedAfter <= MAX_EVENTS,',
     before: '>',
     after: '>=',
     reason: 'A batch without stored events then asks for events between two equal numbers, and there are none.',
@@ -297,7 +297,7 @@ const EQUIVALENT: readonly Equivalent[] = [
   },
   {
     file: 'src/domains/talk/chat/search.ts',
-    line: 'const matched = await countMatches.row(database, { workspaceId, terms, most: MOST_MATCHES + 1 })',
+    line: 'const matched = await countMatches.row(database, { workspaceId, terms, most: MAX_MATCHES + 1 })',
     before: '1',
     after: '(1 + 1)',
     reason: 'It is known that there are more matches than are sorted, however many are counted beyond that.',
@@ -556,7 +556,7 @@ const EQUIVALENT: readonly Equivalent[] = [
   },
   {
     file: 'src/domains/talk/chat/search.ts',
-    line: 'if ((matched?.count ?? 0) <= MOST_MATCHES) {',
+    line: 'if ((matched?.count ?? 0) <= MAX_MATCHES) {',
     before: '<=',
     after: '<',
     reason:

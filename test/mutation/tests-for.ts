@@ -5,7 +5,7 @@ import { parseSync } from 'oxc-parser'
 /** A unit test counts as a test of a file if it is at most this many imports away. */
 const NEAR = 4
 /** Maximum number of unit tests for one mutant, the nearest first. */
-const MOST = 12
+const MAX = 12
 
 /** Slow unit tests, which run last. */
 const SLOW: ReadonlySet<string> = new Set(['src/jobs/jobs.test.ts', 'actors/simulation/simulation.test.ts'])
@@ -96,7 +96,7 @@ export class TestChooser {
       .map(([test, reached]) => ({ test, distance: test === beside ? 1 : (reached.get(file) ?? Infinity) }))
       .filter(({ distance }) => distance <= NEAR)
       .toSorted((a, b) => a.distance - b.distance || a.test.localeCompare(b.test))
-      .slice(0, MOST)
+      .slice(0, MAX)
     const slow = near.filter(({ test }) => SLOW.has(test)).map(({ test }) => test)
     const quick = near.filter(({ test }) => !SLOW.has(test))
     const closest = quick.filter(({ distance }) => distance === 1).map(({ test }) => test)

@@ -34,10 +34,10 @@ const DRAIN_MS = 6 * 60_000
 /** How many posts an account gets in a run. Platforms limit posts; TikTok accepts 15 a day. */
 const POSTS_OF = (platform: string) => (platform === 'tiktok' ? 14 : 40)
 /** YouTube accepts 100 uploads a day from all accounts of an app. Posts beyond that skip YouTube. */
-const MOST_OF: Readonly<Record<string, number>> = { youtube: 90 }
+const MAX_OF: Readonly<Record<string, number>> = { youtube: 90 }
 const publishers = PLATFORMS.filter(({ publishing }) => publishing !== undefined).map(({ key }) => key)
 /** How many posts each platform gets, with `most` for those without a limit. */
-const postsFor = (platform: string, most: number) => Math.min(most, MOST_OF[platform] ?? most)
+const postsFor = (platform: string, most: number) => Math.min(most, MAX_OF[platform] ?? most)
 const targetsFor = (most: number) => publishers.reduce((sum, platform) => sum + postsFor(platform, most), 0)
 let most = Math.ceil(TARGETS / publishers.length)
 while (targetsFor(most) < TARGETS) most += 1

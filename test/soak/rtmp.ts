@@ -20,8 +20,8 @@ const ROUND = 10_000
 const AT_ONCE = Number(process.env['AT_ONCE'] ?? 400)
 /** Fewer than the limit per address. */
 const STRANGERS = 200
-const MOST_HELD = 65_536
-const MOST_GROWN = 64 * 1024 * 1024
+const MAX_HELD = 65_536
+const MAX_GROWN = 64 * 1024 * 1024
 
 const folder = await mkdtemp(join(tmpdir(), 'crier-soak-rtmp-'))
 const server = await startIngestProcess(folder)
@@ -46,8 +46,8 @@ const held = await memoryPerUnadmittedPeer(server, STRANGERS)
 if (server.child.exitCode !== null) faults.push(`the process ended with ${server.child.exitCode}`)
 if (server.output() !== '') faults.push(`the process printed: ${server.output()}`)
 const grown = last.heapUsed + last.arrayBuffers - first.heapUsed - first.arrayBuffers
-if (grown > MOST_GROWN) faults.push(`the process grew by ${grown} bytes`)
-if (held > MOST_HELD) faults.push(`the process held ${Math.round(held)} bytes for an unauthenticated peer`)
+if (grown > MAX_GROWN) faults.push(`the process grew by ${grown} bytes`)
+if (held > MAX_HELD) faults.push(`the process held ${Math.round(held)} bytes for an unauthenticated peer`)
 console.log({ sessions: done, published: last.published, grown, memoryPerUnadmittedPeer: Math.round(held), faults })
 server.stop()
 await rm(folder, { recursive: true, force: true })

@@ -24,7 +24,7 @@ export interface ApnsFailure {
 const KEY_ID = 'KEY1234567'
 const TEAM_ID = 'TEAM123456'
 const TOPIC = 'com.example.crier'
-const MOST_BYTES = 4_096
+const MAX_BYTES = 4_096
 const HOUR = 3_600
 
 /**
@@ -142,7 +142,7 @@ function badHeader(headers: IncomingHttpHeaders): string | undefined {
 }
 
 function badPayload(body: string): string | undefined {
-  if (Buffer.byteLength(body) > MOST_BYTES) return 'PayloadTooLarge'
+  if (Buffer.byteLength(body) > MAX_BYTES) return 'PayloadTooLarge'
   const { aps } = JSON.parse(body) as { aps?: { alert?: unknown } }
   return aps?.alert === undefined ? 'PayloadEmpty' : undefined
 }

@@ -138,7 +138,7 @@ const TYPES: Readonly<Record<PostMedia['kind'], readonly string[]>> = {
 }
 
 /** A file has room for its facts. */
-const LEAST_BYTES = 200
+const MIN_BYTES = 200
 
 function file(limits: Limits, kind: PostMedia['kind']): fc.Arbitrary<DraftFile> {
   // Mostly a type that the platform takes, so that other rules are reached.
@@ -153,7 +153,7 @@ function file(limits: Limits, kind: PostMedia['kind']): fc.Arbitrary<DraftFile> 
   return fc.record({ type, altText, facts }).map(({ altText: alt, facts: some, type: one }) => ({
     kind,
     type: one,
-    bytes: numberOf(limits, `${kind}.minBytes` as RuleId) ?? LEAST_BYTES,
+    bytes: numberOf(limits, `${kind}.minBytes` as RuleId) ?? MIN_BYTES,
     ...(alt !== undefined && kind === 'image' && { altText: alt }),
     ...(some !== undefined && { facts: some }),
   }))

@@ -57,8 +57,8 @@ const PRECISION = 5 * MINUTE
 const REPLIED_WITHIN = 30 * SECOND
 
 const DIGITS = '0123456789abcdef'
-const MOST_LETTERS = 64
-const MOST_ITEMS = 2
+const MAX_LETTERS = 64
+const MAX_ITEMS = 2
 
 /** Fields that differ in every recording, with the values to show. */
 const CHANGING: Readonly<Record<string, unknown>> = {
@@ -113,7 +113,7 @@ export class ExampleMask {
   apply(value: unknown, field = ''): unknown {
     if (field in CHANGING && typeof value === typeof CHANGING[field]) return CHANGING[field]
     if (typeof value === 'string') return this.#text(value, field)
-    if (Array.isArray(value)) return value.slice(0, MOST_ITEMS).map((item) => this.apply(item, field))
+    if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map((item) => this.apply(item, field))
     if (value === null || typeof value !== 'object') return value
     return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, this.apply(part, key)]))
   }
@@ -180,7 +180,7 @@ function isShown(word: string): boolean {
 }
 
 function shortened(random: string): string {
-  return filler(Math.min(random.length, MOST_LETTERS))
+  return filler(Math.min(random.length, MAX_LETTERS))
 }
 
 function madeId(seed: string): string {

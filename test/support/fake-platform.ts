@@ -29,7 +29,7 @@ import { fakeRequest, serveFake, type RunningFake } from '../../sandbox/server.t
 
 const REDIRECT_URI = 'http://127.0.0.1/api/social-accounts/oauth/test/callback'
 /** More steps than any platform needs. */
-const MOST_STEPS = 200
+const MAX_STEPS = 200
 
 interface SignInOptions {
   /** The name of the account on the consent page. */
@@ -173,14 +173,14 @@ export class FakePlatform {
   async publish(context: PublishContext, part: PublishPart, from?: PublishState): Promise<RemotePost> {
     const publishing = this.publishing
     let state = from ?? publishing.start(part, context)
-    for (let count = 0; count < MOST_STEPS; count += 1) {
+    for (let count = 0; count < MAX_STEPS; count += 1) {
       const result = await publishing.step(context, part, state)
       if (result.kind === 'published') return result.post
       // The state is stored between steps.
       state = JSON.parse(JSON.stringify(result.state)) as PublishState
       this.clock.advance(result.waitMs ?? 0)
     }
-    throw new Error(`${this.platform.title} has not published after ${MOST_STEPS} steps`)
+    throw new Error(`${this.platform.title} has not published after ${MAX_STEPS} steps`)
   }
 
   /** Runs steps until the next one would make the post visible. */

@@ -21,7 +21,7 @@ export interface FcmFailure {
 }
 
 const PROJECT = 'crier-test'
-const MOST_BYTES = 4_096
+const MAX_BYTES = 4_096
 const FOUR_WEEKS = 2_419_200
 
 /**
@@ -120,7 +120,7 @@ export class FcmService {
   }
 
   #send(body: string) {
-    if (Buffer.byteLength(body) > MOST_BYTES) throw new Error('too long')
+    if (Buffer.byteLength(body) > MAX_BYTES) throw new Error('too long')
     const { message } = JSON.parse(body) as { message: FcmReceived }
     check(message)
     const failing = this.#failures.get(message.token)

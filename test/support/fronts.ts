@@ -67,7 +67,7 @@ export async function openFronts(port: number): Promise<{ fronts: readonly Front
 }
 
 /** What a session may hold. Node's default of 10 is less than it has to send when a body is refused. */
-const MOST_MEGABYTES = 1_000
+const MAX_MEGABYTES = 1_000
 
 /** The name in the proxies' certificates. */
 const servername = 'localhost'
@@ -117,7 +117,7 @@ function overHttp2(name: string, proxy: ReverseProxy): Front {
     isHttp2: true,
     send: async ({ body, headers, method, onData, path }) => {
       const known = session?.closed === false && !session.destroyed ? session : undefined
-      session = known ?? connectH2(url, { ca: proxy.ca, servername, maxSessionMemory: MOST_MEGABYTES })
+      session = known ?? connectH2(url, { ca: proxy.ca, servername, maxSessionMemory: MAX_MEGABYTES })
       // The requests of the session fail with the same error.
       if (!known) session.on('error', () => undefined)
       const target = { ':method': method, ':path': path, ':authority': servername }

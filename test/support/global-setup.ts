@@ -62,13 +62,13 @@ async function startPostgres(): Promise<{ url: string; stop: () => Promise<void>
 }
 
 const MEMORY = '/dev/shm'
-const LEAST_MEMORY = 4 * 2 ** 30
+const MIN_MEMORY = 4 * 2 ** 30
 
 /** A file system in memory, if it has enough space: each test database has about 2,000 files, which a disk creates and deletes slowly. */
 async function databaseFolder(): Promise<string> {
   try {
     const { bavail, bsize } = await statfs(MEMORY)
-    if (bavail * bsize >= LEAST_MEMORY) return MEMORY
+    if (bavail * bsize >= MIN_MEMORY) return MEMORY
   } catch {
     // Not Linux, or not mounted.
   }

@@ -55,7 +55,7 @@ export const createThing = operation({
       'select count(*)::int as count from probe_things where workspace_id = $1',
       [body.workspaceId],
     )
-    if ((used?.count ?? 0) >= MOST_THINGS) throw PlanLimit({ details: { limit: 'things', value: MOST_THINGS } })
+    if ((used?.count ?? 0) >= MAX_THINGS) throw PlanLimit({ details: { limit: 'things', value: MAX_THINGS } })
     if (body.name === 'taken') throw Conflict()
     const row = { id: uuidv7(Date.now()), name: body.name, version: 1 }
     turn.insert(thingRows, { ...row, workspace_id: body.workspaceId })
@@ -64,7 +64,7 @@ export const createThing = operation({
 })
 
 /** The most things that a workspace can have. */
-export const MOST_THINGS = 200
+export const MAX_THINGS = 200
 
 export const listThings = operation({
   route: 'GET /api/probe/things',

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import type { Failures } from './failed-files.ts'
 
 /** When more files fail, the reason is a change and not the machine. */
-const MOST_FILES = 5
+const MAX_FILES = 5
 
 const VITEST = join(fileURLToPath(new URL('.', import.meta.resolve('vitest/package.json'))), 'vitest.mjs')
 const REPORTER = fileURLToPath(new URL('failed-files.ts', import.meta.url))
@@ -39,7 +39,7 @@ async function failuresOf(args: readonly string[]): Promise<Failures | undefined
 
 const failures = await failuresOf(process.argv.slice(2))
 const { files, others } = failures ?? { files: [], others: ['vitest did not report what failed'] }
-if (others.length > 0 || files.length > MOST_FILES) process.exitCode = 1
+if (others.length > 0 || files.length > MAX_FILES) process.exitCode = 1
 else if (files.length > 0) {
   console.log(`\nThese files failed. Each gets one more run, alone:\n${files.map((file) => `  ${file}\n`).join('')}`)
   const stillFailed: string[] = []

@@ -4,7 +4,7 @@ import type { TextLayer } from './scene.ts'
 import { hyphenated, SOFT_HYPHEN, withThaiBreaks } from './words.ts'
 
 /** The size to which a text shrinks at most. */
-const LEAST_FONT_SIZE = 4
+const MIN_FONT_SIZE = 4
 /** Steps of the search for the size of a shrunk text: the result is at most 1/64 of its range too small. */
 const SIZE_STEPS = 6
 /** Words are hyphenated if this makes a text larger by this factor, and divided anywhere by the other one. */
@@ -88,7 +88,7 @@ export class TextFitter {
   }
 
   /** The largest size that fits, by bisection. @param least fits, if any size does */
-  async #largest(layer: TextLayer, way: Way, most: number, least = Math.min(LEAST_FONT_SIZE, most)): Promise<number> {
+  async #largest(layer: TextLayer, way: Way, most: number, least = Math.min(MIN_FONT_SIZE, most)): Promise<number> {
     if ((await this.#try(layer, way, most)).fits) return most
     let [low, high] = [least, most]
     for (let step = 0; step < SIZE_STEPS; step += 1) {

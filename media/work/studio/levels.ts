@@ -12,7 +12,7 @@ const SAMPLE_RATE = 8_000
 const WINDOW_SECONDS = 4
 const DEFAULT_BARS = 60
 /** More would be thinner than a pixel of usual layers. */
-const MOST_PARTS = 20_000
+const MAX_PARTS = 20_000
 
 /** The bars of a waveform at a moment. */
 export interface Bars {
@@ -35,7 +35,7 @@ export async function levelsOf(
   if (audio === null) throw new MediaWorkError('unsupported', 'The file has no sound.')
   const { end, start } = spanOf(layer, page)
   const seconds = end - start
-  const parts = Math.min(MOST_PARTS, Math.max(1, Math.round(seconds / partSeconds(layer, seconds))))
+  const parts = Math.min(MAX_PARTS, Math.max(1, Math.round(seconds / partSeconds(layer, seconds))))
   const samples = join(await context.scratch(), `samples-${randomUUID()}`)
   const length = seconds.toFixed(3)
   await context.ffmpeg.run({

@@ -21,9 +21,9 @@ import type { Scene, SceneLayer, ScenePage, ShownLayer, TextLayer, VideoLayer, W
 import { cropped, type Bitmap, type Sprite } from './sprite.ts'
 
 const CACHE_BYTES = 32 * 2 ** 20
-const MOST_LISTED = 5
+const MAX_LISTED = 5
 /** Pixels of a layer that is drawn by itself. */
-const MOST_SPRITE_PIXELS = 40_000_000
+const MAX_SPRITE_PIXELS = 40_000_000
 
 let renderer: Renderer | undefined
 let shelf: FontShelf | undefined
@@ -128,7 +128,7 @@ export class PagePainter {
   /** A layer that moves, also the parts that are outside of the page. Undefined if it is fully transparent. */
   async solo(layer: ShownLayer, bars?: Bars): Promise<Sprite | undefined> {
     const canvas = await this.#canvasOf(layer)
-    if (canvas.width * canvas.height > MOST_SPRITE_PIXELS) {
+    if (canvas.width * canvas.height > MAX_SPRITE_PIXELS) {
       const message = `${this.pointerOf(layer)}: The layer is too large to be animated.`
       throw new MediaWorkError('too_large', message)
     }
@@ -190,6 +190,6 @@ async function stillOf(layer: VideoLayer, context: WorkContext): Promise<Pixels>
 function checkFonts({ text }: TextLayer, pointer: string): void {
   const without = charactersWithoutFont(text)
   if (without.length === 0) return
-  const listed = without.slice(0, MOST_LISTED).join(' ')
+  const listed = without.slice(0, MAX_LISTED).join(' ')
   throw new MediaWorkError('invalid_settings', `${pointer}: No font of this server has these characters: ${listed}`)
 }

@@ -7,7 +7,7 @@ import type { Pixels } from './nodes.ts'
 import type { PictureLayer, ScenePage, ShownLayer } from './scene.ts'
 
 /** Pixels of all pictures of a page and of one frame of its videos, which are in memory at once with four bytes each. */
-const MOST_PIXELS = 40_000_000
+const MAX_PIXELS = 40_000_000
 const TRANSPARENT = { r: 0, g: 0, b: 0, alpha: 0 }
 
 /** Decodes the pictures of a page in the size of their layers. @throws MediaWorkError with the pointer of the layer */
@@ -27,7 +27,7 @@ export async function openPictures(
       const key = [layer.path, width, height, layer.fit].join('\n')
       const known = decoded.get(key)
       pixelCount += known === undefined ? width * height : 0
-      if (pixelCount > MOST_PIXELS)
+      if (pixelCount > MAX_PIXELS)
         throw new MediaWorkError('too_large', 'The pictures and videos of the page are too large.')
       if (layer.kind === 'video') continue
       const pixels = known ?? (await openPicture(layer, { width, height }, context))

@@ -25,7 +25,7 @@ export interface Drawing {
   readonly rotation: number
 }
 
-const LEAST_SCALE = 0.002
+const MIN_SCALE = 0.002
 
 /** Crops a bitmap to its pixels that are not transparent, as a sprite. Undefined if the whole bitmap is transparent. */
 export function cropped({ data, height, width }: Bitmap, left: number, top: number): Sprite | undefined {
@@ -68,7 +68,7 @@ export function flatten({ data }: Bitmap): void {
 /** Draws a sprite on an opaque frame. */
 export function draw(frame: Bitmap, sprite: Sprite, drawing: Drawing): void {
   const { dx, dy, opacity, rotation, scale } = drawing
-  if (opacity <= 0 || scale < LEAST_SCALE) return
+  if (opacity <= 0 || scale < MIN_SCALE) return
   const whole = Number.isInteger(dx) && Number.isInteger(dy)
   if (scale === 1 && rotation % 360 === 0 && whole) place(frame, sprite, drawing)
   else sample(frame, sprite, drawing)

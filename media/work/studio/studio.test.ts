@@ -15,7 +15,7 @@ const known = new Set(readdirSync(REFERENCES))
 /** Of a channel, from 0 to 255. Edges of letters differ by the processor's floating-point units. */
 const TOLERANCE = 24
 /** The share of pixels that may differ by more. */
-const MOST_DIFFERENT = 0.002
+const MAX_DIFFERENT = 0.002
 
 let count = 0
 const photo = join(folder, 'photo')
@@ -107,13 +107,13 @@ const SCENES: Record<string, SceneLayer[]> = {
 
 test.each(Object.keys(SCENES))('renders %s like the reference', async (name) => {
   const path = await picture(...(SCENES[name] ?? []))
-  expect(await difference(name, path)).toBeLessThan(MOST_DIFFERENT)
+  expect(await difference(name, path)).toBeLessThan(MAX_DIFFERENT)
 })
 
 test('a reference with another text, color or place is told apart', async () => {
   const [layer] = SCENES['latin'] as [TextLayer]
   for (const change of [{ text: layer.text.replace('two', 'six') }, { color: '#804040' }, { left: 23 }]) {
-    expect(await difference('latin', await picture({ ...layer, ...change }))).toBeGreaterThan(MOST_DIFFERENT)
+    expect(await difference('latin', await picture({ ...layer, ...change }))).toBeGreaterThan(MAX_DIFFERENT)
   }
 })
 
@@ -169,7 +169,7 @@ describe('refuses, with the pointer of the layer,', () => {
 
 test('text is never markup', async () => {
   const path = await picture(text('<b style="color:red">&amp;</b>'))
-  expect(await difference('markup', path)).toBeLessThan(MOST_DIFFERENT)
+  expect(await difference('markup', path)).toBeLessThan(MAX_DIFFERENT)
 })
 
 test('stops when it is cancelled, and leaves no files', async () => {

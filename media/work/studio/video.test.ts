@@ -118,7 +118,7 @@ const words = {
   fontSize: 28,
   color: '#ffffff',
 } as const
-const MOST_DIFFERENT = 0.01
+const MAX_DIFFERENT = 0.01
 
 test('layers fade, slide and zoom as the schema says', async () => {
   const layers: ShownLayer[] = [
@@ -131,20 +131,20 @@ test('layers fade, slide and zoom as the schema says', async () => {
     { ...square, opacity },
     { ...words, rotation: 10, left },
   ]
-  expect(await differenceAt(video, 0.5, expected(0.5, 20 + 300 / 8))).toBeLessThan(MOST_DIFFERENT)
+  expect(await differenceAt(video, 0.5, expected(0.5, 20 + 300 / 8))).toBeLessThan(MAX_DIFFERENT)
   expect(await differenceAt(video, 0.5, expected(1, 20 + 300 / 8))).toBeGreaterThan(0.1)
-  expect(await differenceAt(video, 0.5, expected(0.5, 20))).toBeGreaterThan(MOST_DIFFERENT)
-  expect(await differenceAt(video, 1.3, expected(1, 20))).toBeLessThan(MOST_DIFFERENT)
+  expect(await differenceAt(video, 0.5, expected(0.5, 20))).toBeGreaterThan(MAX_DIFFERENT)
+  expect(await differenceAt(video, 1.3, expected(1, 20))).toBeLessThan(MAX_DIFFERENT)
   // An eighth is gone after half of the exit.
   const small = { ...square, left: 125, top: 55, width: 70, height: 70 }
-  expect(await differenceAt(video, 1.75, [small, { ...words, rotation: 10 }])).toBeLessThan(MOST_DIFFERENT)
+  expect(await differenceAt(video, 1.75, [small, { ...words, rotation: 10 }])).toBeLessThan(MAX_DIFFERENT)
 })
 
 test('a layer is drawn alike whether it moves or not', async () => {
   const rest = [square, { ...words, rotation: -20, opacity: 0.7 }]
   // It still fades in, but so late that nothing of that is visible.
   const slow = rest.map((layer) => ({ ...layer, exit: { effect: 'fade', seconds: 1.999 } as const }))
-  expect(await differenceAt(await videoOf(slow), 0, rest)).toBeLessThan(MOST_DIFFERENT)
+  expect(await differenceAt(await videoOf(slow), 0, rest)).toBeLessThan(MAX_DIFFERENT)
 })
 
 test('shows a part of a video, cut or whole, rotated, with rounded corners, and between other layers', async () => {
@@ -163,7 +163,7 @@ test('shows a part of a video, cut or whole, rotated, with rounded corners, and 
   ]
   const video = await videoOf(layers, 3)
   const picture = await still(layers)
-  expect(await differentShare(picture, await frameAt(video, 0), 60)).toBeLessThan(MOST_DIFFERENT)
+  expect(await differentShare(picture, await frameAt(video, 0), 60)).toBeLessThan(MAX_DIFFERENT)
   // After a second the first is at 3 s of the file. The last frame stays after its end.
   const at = (seconds: number, third: number): ShownLayer[] => [
     under,
@@ -173,8 +173,8 @@ test('shows a part of a video, cut or whole, rotated, with rounded corners, and 
     words,
   ]
   // Edges of a rotated video are smooth, those of a rotated picture are not.
-  expect(await differenceAt(video, 1.5, at(1.5, 0.5))).toBeLessThan(2 * MOST_DIFFERENT)
-  expect(await differenceAt(video, 2.9, at(2.9, 1.9))).toBeLessThan(2 * MOST_DIFFERENT)
+  expect(await differenceAt(video, 1.5, at(1.5, 0.5))).toBeLessThan(2 * MAX_DIFFERENT)
+  expect(await differenceAt(video, 2.9, at(2.9, 1.9))).toBeLessThan(2 * MAX_DIFFERENT)
   expect(await differenceAt(video, 1.5, at(0, 0.5))).toBeGreaterThan(0.05)
 })
 
@@ -231,14 +231,14 @@ test('a waveform shows how loud the sound is, and what was played of it', async 
   }
   const expected = (played: number) =>
     Array.from({ length: 8 }, (_, index) => bar(index, index < 4 ? 100 : 50, index < played ? '#ffcc00' : '#808080'))
-  expect(await differenceAt(video, 1.1, expected(4))).toBeLessThan(MOST_DIFFERENT)
-  expect(await differenceAt(video, 1.1, expected(6))).toBeGreaterThan(MOST_DIFFERENT)
+  expect(await differenceAt(video, 1.1, expected(4))).toBeLessThan(MAX_DIFFERENT)
+  expect(await differenceAt(video, 1.1, expected(6))).toBeGreaterThan(MAX_DIFFERENT)
   // The window of four seconds has half a second in each bar: the sound begins in its middle.
   const moving = await videoOf([{ ...bars, ...colors, barRange: 'moving' }])
   const window = [0, 0, 0, 0, 100, 100, 50, 50].map((height, index) =>
     bar(index, Math.max(18, height), index < 4 ? '#ffcc00' : '#808080'),
   )
-  expect(await differenceAt(moving, 0.2, window)).toBeLessThan(MOST_DIFFERENT)
+  expect(await differenceAt(moving, 0.2, window)).toBeLessThan(MAX_DIFFERENT)
 })
 
 test.each<[string, SceneLayer, string]>([

@@ -18,12 +18,12 @@ interface Patterns {
   hyphenateSync(text: string, options: { readonly hyphenChar: string; readonly minWordLength: number }): string
 }
 
-const LEAST_LETTERS = 8
+const MIN_LETTERS = 8
 /** Letters of a word before its first hyphen and after its last one. */
-const LEAST_PART = 3
+const MIN_PART = 3
 /** Not parts of addresses, mentions and hashtags. */
 const LONG_WORD = new RegExp(
-  String.raw`(?<![\p{L}\p{M}\p{N}@#/_:.])[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{M}]{${LEAST_LETTERS},}(?![\p{L}\p{N}@/_]|[.:][\p{L}\p{N}/])`,
+  String.raw`(?<![\p{L}\p{M}\p{N}@#/_:.])[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{M}]{${MIN_LETTERS},}(?![\p{L}\p{N}@/_]|[.:][\p{L}\p{N}/])`,
   'gu',
 )
 
@@ -39,7 +39,7 @@ export async function hyphenated(text: string, context: string): Promise<string 
   )
   return result === text ? undefined : result
 }
-const OPTIONS = { hyphenChar: SOFT_HYPHEN, minWordLength: LEAST_LETTERS }
+const OPTIONS = { hyphenChar: SOFT_HYPHEN, minWordLength: MIN_LETTERS }
 
 async function patternsFor(text: string, context: string): Promise<Patterns | undefined> {
   // Its tables take 200 ms to read, and few texts need them.
@@ -59,7 +59,7 @@ function withoutShortParts(word: string): string {
   return rest.reduce(
     ({ done, word: made }, part, index) => {
       const left = rest.slice(index).join('').length
-      const isKept = done >= LEAST_PART && left >= LEAST_PART
+      const isKept = done >= MIN_PART && left >= MIN_PART
       return { done: done + part.length, word: `${made}${isKept ? SOFT_HYPHEN : ''}${part}` }
     },
     { done: first.length, word: first },

@@ -22,7 +22,7 @@ const TAG = new RegExp(
   String.raw`(?<=^|\s)[#＃]((?!\uFE0F)(?:(?!${HIDDEN})\S)*(?:(?!${HIDDEN})[^\d\s\p{P}])+(?:(?!${HIDDEN})\S)*)`,
   'gu',
 )
-const MOST_TAG_CHARACTERS = 64
+const MAX_TAG_CHARACTERS = 64
 
 /** The handles that a text mentions. */
 export function mentionsOf(text: string): readonly string[] {
@@ -45,7 +45,7 @@ export function facetsOf(text: string, dids: Readonly<Record<string, string>>): 
   })
   const tags = [...text.matchAll(TAG)].flatMap((match) => {
     const tag = (match[1] ?? '').replace(/(?<!\p{P})\p{P}+$/u, '')
-    if (tag === '' || Array.from(tag).length > MOST_TAG_CHARACTERS) return []
+    if (tag === '' || Array.from(tag).length > MAX_TAG_CHARACTERS) return []
     return [facet(text, match.index, `#${tag}`, { $type: 'app.bsky.richtext.facet#tag', tag })]
   })
   return [...links, ...mentions, ...tags].toSorted((a, b) => a.index.byteStart - b.index.byteStart)

@@ -10,7 +10,7 @@ interface Embed {
 }
 
 /** The limit of all embeds of a message (docs.discord.com/developers/resources/message#embed-object, 2026-11). */
-const MOST_CHARACTERS = 6_000
+const MAX_CHARACTERS = 6_000
 
 /** The embeds that the options name. */
 export function embedsOf(options: PostContent['options']): readonly Embed[] {
@@ -35,8 +35,8 @@ export function embedRefusals({ options }: Pick<PostContent, 'options'>): readon
   // What is no list of embeds is refused by the schema of the options.
   if (!Array.isArray(embeds) || embeds.some((embed) => !isEmbed(embed))) return []
   const length = embedsOf(options).reduce((sum, embed) => sum + lengthOf(embed), 0)
-  if (length <= MOST_CHARACTERS) return []
-  const message = `The embeds have ${length} characters together; Discord allows ${MOST_CHARACTERS}.`
+  if (length <= MAX_CHARACTERS) return []
+  const message = `The embeds have ${length} characters together; Discord allows ${MAX_CHARACTERS}.`
   return [{ pointer: '/options/embeds', message, fix: 'Shorten the embeds.' }]
 }
 

@@ -13,7 +13,7 @@ interface PageList {
 }
 
 /** More pages of the list than anybody has, so that a wrong cursor cannot loop forever. */
-const MOST_CALLS = 50
+const MAX_CALLS = 50
 
 /**
  * The pages that a login manages. Each has its own token, which does not expire (developers.facebook.com, User
@@ -23,7 +23,7 @@ export async function pages(context: AccountContext): Promise<readonly ChildAcco
   if (pageOf(context.credential) !== undefined) return []
   const found: ManagedPage[] = []
   let after: string | undefined
-  for (let count = 0; count < MOST_CALLS; count += 1) {
+  for (let count = 0; count < MAX_CALLS; count += 1) {
     const { data, paging } = (await call(context, 'me/accounts', {
       query: { fields: `${PAGE_FIELDS},tasks,access_token`, limit: 100, after },
     })) as PageList

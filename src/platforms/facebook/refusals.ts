@@ -2,7 +2,7 @@ import type { PostContent } from '../content.ts'
 import type { ContentRefusal } from '../platform.ts'
 
 /** The longest video of a story, in seconds (developers.facebook.com, Page Stories, 2026-11, as users report it). */
-const MOST_SECONDS = 60
+const MAX_SECONDS = 60
 
 /** A story has one file, and neither text nor comments (developers.facebook.com, Page Stories, 2026-11). */
 export function refusals(content: PostContent): readonly ContentRefusal[] {
@@ -14,8 +14,8 @@ export function refusals(content: PostContent): readonly ContentRefusal[] {
     found.push({ pointer: '/media', message, fix: 'Publish one story for each file.' })
   }
   for (const [index, { kind, seconds = 0 }] of media.entries()) {
-    if (kind !== 'video' || seconds <= MOST_SECONDS) continue
-    const message = `The video has ${Math.round(seconds)} seconds; a story of Facebook has at most ${MOST_SECONDS}.`
+    if (kind !== 'video' || seconds <= MAX_SECONDS) continue
+    const message = `The video has ${Math.round(seconds)} seconds; a story of Facebook has at most ${MAX_SECONDS}.`
     found.push({ pointer: `/media/${index}`, message, fix: 'Shorten the video, or publish it as a reel.' })
   }
   if (firstComment !== '') {

@@ -4,7 +4,7 @@ const FAILURES_TO_OPEN = 5
 const FIRST_PAUSE_MS = 5_000
 const LONGEST_PAUSE_MS = 5 * 60_000
 /** Circuits that are remembered. The oldest is dropped; a dropped circuit is closed. */
-const MOST_CIRCUITS = 5_000
+const MAX_CIRCUITS = 5_000
 
 interface Circuit {
   failures: number
@@ -58,6 +58,6 @@ export class CircuitBreaker {
     this.#circuits.delete(name)
     this.#circuits.set(name, circuit)
     const oldest = this.#circuits.keys().next().value
-    if (this.#circuits.size > MOST_CIRCUITS && oldest !== undefined) this.#circuits.delete(oldest)
+    if (this.#circuits.size > MAX_CIRCUITS && oldest !== undefined) this.#circuits.delete(oldest)
   }
 }

@@ -9,12 +9,12 @@ import { redactedUrl, secretsOf, withoutSecrets } from './redaction.ts'
 import { parseForeignJson } from '../../tools/clean-text.ts'
 
 const TIMEOUT_MS = 15_000
-const MOST_BYTES = 2_000_000
+const MAX_BYTES = 2_000_000
 /** How much of an error response is stored. */
-const MOST_DETAIL = 500
+const MAX_DETAIL = 500
 /** Characters of a URL, and of the platform's code and id of a request, in the log of calls. */
-const MOST_URL = 300
-const MOST_CODE = 100
+const MAX_URL = 300
+const MAX_CODE = 100
 
 export interface PlatformRequest {
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -154,7 +154,7 @@ export class PlatformHttp {
       this.#options.onCall?.({
         at: started.at,
         method: request.method ?? 'GET',
-        url: withoutSecrets(redactedUrl(url), secrets).slice(0, MOST_URL),
+        url: withoutSecrets(redactedUrl(url), secrets).slice(0, MAX_URL),
         ms: Math.round(clock.monotonic() - started.ms),
         ...part,
       })
@@ -166,7 +166,7 @@ export class PlatformHttp {
       // A refused address or a cancelled call is no evidence about the host.
       breaker.report(circuit, error.fault === 'refused' || error.fault === 'cancelled' ? undefined : false)
       const detail = withoutSecrets(error.message, secrets)
-      log({ platformCode: error.fault, error: `network: ${detail}`.slice(0, MOST_DETAIL) })
+      log({ platformCode: error.fault, error: `network: ${detail}`.slice(0, MAX_DETAIL) })
       throw this.#unreachable(error, detail)
     }
     breaker.report(circuit, reply.status < 500)
@@ -176,9 +176,9 @@ export class PlatformHttp {
     log({
       status: reply.status,
       bytes: reply.bytes.length,
-      ...(typeof requestId === 'string' && { platformRequestId: requestId.slice(0, MOST_CODE) }),
-      ...(fault?.code !== undefined && { platformCode: fault.code.slice(0, MOST_CODE) }),
-      ...(fault !== undefined && { error: `${fault.kind}: ${fault.detail ?? ''}`.slice(0, MOST_DETAIL) }),
+      ...(typeof requestId === 'string' && { platformRequestId: requestId.slice(0, MAX_CODE) }),
+      ...(fault?.code !== undefined && { platformCode: fault.code.slice(0, MAX_CODE) }),
+      ...(fault !== undefined && { error: `${fault.kind}: ${fault.detail ?? ''}`.slice(0, MAX_DETAIL) }),
     })
     for (const report of this.#options.reader.budgetsOf?.(read, clock.now()) ?? []) this.#options.onBudget?.(report)
     if (fault !== undefined) throw fault
@@ -193,7 +193,7 @@ export class PlatformHttp {
         url,
         headers: { ...headers, ...request.headers },
         body,
-        maxBytes: request.maxBytes ?? MOST_BYTES,
+        maxBytes: request.maxBytes ?? MAX_BYTES,
         timeoutMs: request.timeoutMs ?? TIMEOUT_MS,
         signal: request.signal,
         guard: this.#options.guard,
@@ -232,7 +232,7 @@ export class PlatformHttp {
       ...options,
       code: options.code === undefined ? undefined : withoutSecrets(options.code, secrets),
       httpStatus: reply.status,
-      detail: detail.slice(0, MOST_DETAIL),
+      detail: detail.slice(0, MAX_DETAIL),
       ...(retryAfter !== undefined && { retryAfter }),
       // A status below 500 shows that the host works: the platform has refused the call.
       mayHaveHappened: options.mayHaveHappened ?? reply.status >= 500,

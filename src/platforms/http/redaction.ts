@@ -8,7 +8,7 @@ const SECRET_PATHS = [/(\/bot)([^/]+)/, /(\/webhooks\/[^/]+\/)([^/?]+)/]
 /** Shorter values are words rather than secrets, and their replacement would make texts unreadable. */
 const SHORTEST = 6
 /** How deep a JSON body is searched. */
-const MOST_LEVELS = 6
+const MAX_LEVELS = 6
 
 /** A URL without user name, and with the values of secret parameters replaced. */
 export function redactedUrl(text: string): string {
@@ -77,7 +77,7 @@ function fieldsOf(body: unknown, headers: Readonly<Record<string, string>>): unk
 }
 
 function collect(json: unknown, found: Set<string>, level = 0): void {
-  if (typeof json !== 'object' || json === null || level > MOST_LEVELS) return
+  if (typeof json !== 'object' || json === null || level > MAX_LEVELS) return
   for (const [name, value] of Object.entries(json)) {
     if (typeof value === 'string' && SECRET_NAME.test(name)) found.add(value)
     else collect(value, found, level + 1)

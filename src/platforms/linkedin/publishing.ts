@@ -63,7 +63,7 @@ const POLL_MS = 3_000
 const CLOCK_SKEW_MS = 120_000
 const THUMBNAIL_BYTES = 2_000_000
 /** Pictures are usually there at the first look. */
-const MOST_CHECKS = 5
+const MAX_CHECKS = 5
 
 /** Publishing to LinkedIn (learn.microsoft.com, Posts API and Comments API, 2026-11). */
 export const publishing: Publishing = {
@@ -189,7 +189,7 @@ async function checkThumbnail(context: PublishContext, { card }: State): Promise
     if (!isPictureRefused(error)) throw error
     return cardDone(plain)
   }
-  if (checks >= MOST_CHECKS) return cardDone(plain)
+  if (checks >= MAX_CHECKS) return cardDone(plain)
   const state: State = { step: 'check', media: [], card: { ...card, checks: checks + 1 } }
   return { kind: 'next', state, waitMs: POLL_MS }
 }

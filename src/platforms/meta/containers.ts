@@ -51,7 +51,7 @@ export interface ContainerApi {
   readonly find: (context: AccountContext, part: PublishPart) => Promise<RemotePost | undefined>
 }
 
-const MOST_REPEATS = 3
+const MAX_REPEATS = 3
 
 export const NEW_CONTAINERS: ContainerState = {
   step: 'create',
@@ -120,7 +120,7 @@ async function publish(use: ContainerApi, context: PublishContext, state: Contai
   } catch (error) {
     // Not ready (9007), or not found (24): the container is processed, has ended, or is published. Its status says which.
     const isAboutContainer = error instanceof PlatformError && /^(?:24|9007)(?:\/|$)/.test(error.code ?? '')
-    if (!isAboutContainer || state.repeats >= MOST_REPEATS) throw error
+    if (!isAboutContainer || state.repeats >= MAX_REPEATS) throw error
     return next({ ...state, step: 'process', polls: 0, repeats: state.repeats + 1 }, pollDelay(state.repeats))
   }
 }
@@ -163,7 +163,7 @@ async function statusOf({ api, errorField, statusField }: ContainerApi, context:
 
 /** Begins with new containers, because the old ones cannot be published. */
 function again(use: ContainerApi, { repeats }: ContainerState, reason: string): StepResult {
-  if (repeats >= MOST_REPEATS) throw failed(use, reason)
+  if (repeats >= MAX_REPEATS) throw failed(use, reason)
   return next({ ...NEW_CONTAINERS, repeats: repeats + 1 }, pollDelay(repeats))
 }
 

@@ -15,13 +15,13 @@ interface Page {
 
 const PAGE_SIZE = 250
 /** More boards than an account can have (2,000). */
-const MOST_PAGES = 10
+const MAX_PAGES = 10
 
 /** The boards of the account, and group boards that it can publish to. */
 export async function places(context: AccountContext): Promise<readonly Place[]> {
   const found: Place[] = []
   let bookmark: string | undefined
-  for (let page = 0; page < MOST_PAGES; page += 1) {
+  for (let page = 0; page < MAX_PAGES; page += 1) {
     const { bookmark: next, items = [] } = (await call(context, '/boards', {
       query: { page_size: PAGE_SIZE, bookmark },
     })) as Page

@@ -30,7 +30,7 @@ interface LeaseReply {
 
 /** Storage takes a file in one form only, so a large one takes long. */
 const UPLOAD_TIMEOUT_MS = 900_000
-const MOST_EXPIRED = 2
+const MAX_EXPIRED = 2
 
 /** Asks for a place for the next file. */
 export async function lease(context: PublishContext, part: PublishPart, state: UploadState) {
@@ -61,7 +61,7 @@ export async function upload(context: PublishContext, part: PublishPart, state: 
     expect: [400, 403, 413],
   })
   // The signature of a lease expires, for example while the server was down.
-  if (reply.status === 403 && expired < MOST_EXPIRED) {
+  if (reply.status === 403 && expired < MAX_EXPIRED) {
     return { step: 'lease' as const, assets, expired: expired + 1 }
   }
   if (reply.status >= 400) {

@@ -23,7 +23,7 @@ interface Subreddit {
 
 const PAGE = 100
 /** More than users see in a list. */
-const MOST_PAGES = 10
+const MAX_PAGES = 10
 
 /** The user that a token belongs to. @throws PlatformError */
 export async function profileOf(context: PlatformContext, credential: AccountContext['credential']): Promise<Profile> {
@@ -68,7 +68,7 @@ export async function places(context: AccountContext): Promise<readonly Place[]>
     { id: `u_${name}`, name: `u/${name}`, kind: 'profile', url: `https://www.reddit.com/user/${name}` },
   ]
   let after: string | null = null
-  for (let page = 0; page < MOST_PAGES; page += 1) {
+  for (let page = 0; page < MAX_PAGES; page += 1) {
     const { data }: Listing<Subreddit> = await call<Listing<Subreddit>>(context, '/subreddits/mine/subscriber', {
       query: { limit: PAGE, after: after ?? undefined },
     })
@@ -81,11 +81,11 @@ export async function places(context: AccountContext): Promise<readonly Place[]>
 }
 
 /** Each subreddit costs a call, of 100 a minute that Reddit allows the app for all accounts. */
-const MOST_WITH_FLAIRS = 5
+const MAX_WITH_FLAIRS = 5
 
 /** The flairs of the first subreddits that the account has joined. Their names say which subreddit has them. */
 async function flairsOf(context: AccountContext, joined: readonly Place[]): Promise<readonly Place[]> {
-  const subreddits = joined.filter(({ kind }) => kind === 'subreddit').slice(0, MOST_WITH_FLAIRS)
+  const subreddits = joined.filter(({ kind }) => kind === 'subreddit').slice(0, MAX_WITH_FLAIRS)
   const found: Place[] = []
   for (const { id: subreddit, name, url } of subreddits) {
     const all = (await choosableFlairs(context, subreddit)) ?? []

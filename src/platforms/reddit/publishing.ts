@@ -47,7 +47,7 @@ type Kind = 'self' | 'link' | 'image' | 'video' | 'gallery'
 
 const POLL_MS = 3_000
 /** Reddit takes minutes for a long video. */
-const MOST_POLLS = 100
+const MAX_POLLS = 100
 const LISTED = 50
 /** Clock tolerance in milliseconds: Reddit's time of a call can be this much earlier than ours. */
 const CLOCK_SKEW_MS = 120_000
@@ -170,7 +170,7 @@ async function submit(context: AccountContext, part: PublishPart, state: State):
 async function appear(context: AccountContext, part: PublishPart, { polls = 0 }: State): Promise<StepResult> {
   const post = await findPost(context, part)
   if (post !== undefined) return { kind: 'published', post }
-  if (polls >= MOST_POLLS) {
+  if (polls >= MAX_POLLS) {
     throw new PlatformError('media_processing', TITLE, {
       code: 'not_listed',
       detail: 'Reddit accepted the post, but has not listed it. It may still be processing the file.',

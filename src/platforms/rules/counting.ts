@@ -86,7 +86,7 @@ export function countUpTo(counting: CountingMethod, text: string, limit: number)
 }
 
 /** The most that a UTF-16 unit can count, for methods that do not depend on links. */
-const MOST_PER_UNIT: Readonly<Partial<Record<CountingMethod, number>>> = {
+const MAX_PER_UNIT: Readonly<Partial<Record<CountingMethod, number>>> = {
   characters: 1,
   graphemes: 1,
   utf16: 1,
@@ -99,13 +99,13 @@ const MOST_PER_UNIT: Readonly<Partial<Record<CountingMethod, number>>> = {
  * counting costs as much as all other checks of a post.
  */
 export function fitsForSure(counting: CountingMethod, text: string, limit: number): boolean {
-  const perUnit = MOST_PER_UNIT[counting]
+  const perUnit = MAX_PER_UNIT[counting]
   if (perUnit !== undefined) return text.length * perUnit <= limit
   // Every link counts 23 units, even a shorter one, and has a dot or a protocol.
   let most = 0
   for (let index = 0; index < text.length && most <= limit; index += 1) {
     const unit = text.charCodeAt(index)
-    most += unit === DOT || unit === COLON ? URL_LENGTH : unit < FIRST_WIDE ? 1 : MOST_PER_WIDE
+    most += unit === DOT || unit === COLON ? URL_LENGTH : unit < FIRST_WIDE ? 1 : MAX_PER_WIDE
   }
   return most <= limit
 }
@@ -115,7 +115,7 @@ const COLON = 58
 /** Characters below this code do not grow in Unicode's normal form C, and X counts each of them as one. */
 const FIRST_WIDE = 0x300
 /** X counts most other characters as two, after normalization to form C, which turns one unit into up to three. */
-const MOST_PER_WIDE = 6
+const MAX_PER_WIDE = 6
 
 /**
  * twitter-text looks for a host name at every dot of a run of letters, which takes seconds for thousands of dots. Runs

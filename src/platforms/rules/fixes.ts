@@ -80,7 +80,7 @@ export function applyFix(content: PostContent, fix: Fix, rendition?: PostMedia):
 }
 
 /** UTF-16 units of a text that is split. It takes about a millisecond for each thousand. */
-const MOST_SPLIT = 30_000
+const MAX_SPLIT = 30_000
 
 interface SplitRequest extends FixOptions {
   readonly content: PostContent
@@ -95,7 +95,7 @@ function splitFix(
   const prefix = pointer.slice(0, -'/text'.length)
   const part = partAt(content, prefix)
   const mostParts = (numberOf(limits, 'thread.max') ?? 1) - (content.thread?.length ?? 0)
-  if (part === undefined || mostParts < 2 || part.text.length > MOST_SPLIT) return []
+  if (part === undefined || mostParts < 2 || part.text.length > MAX_SPLIT) return []
   const link = prefix === '' ? linkInText(limits, content) : ''
   const fits = (text: string, index: number) =>
     index === 0

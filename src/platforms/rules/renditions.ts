@@ -23,9 +23,9 @@ const CODECS = [
   ['webp', 'image/webp'],
 ] as const
 /** The least size that renditions can be held to, in bytes. */
-const LEAST_BYTES = 10_000
+const MIN_BYTES = 10_000
 /** The largest size that renditions can be held to, in bytes. */
-const MOST_BYTES = 64 * 2 ** 30
+const MAX_BYTES = 64 * 2 ** 30
 
 /**
  * The settings of a rendition that fits all limits of a file; undefined if no rendition does. A file that is too small,
@@ -42,7 +42,7 @@ export function renditionFor(limits: Limits, file: PostMedia): RenditionRequest 
   const frame = frameFor(file, shape, limit('maxPixels'), limit('maxSides'))
   if (isTooSmall(frame ?? file, limit('minWidth'), limit('minHeight'))) return undefined
   const bytes = limit('maxBytes')
-  if (bytes !== undefined && bytes < LEAST_BYTES) return undefined
+  if (bytes !== undefined && bytes < MIN_BYTES) return undefined
   const seconds = limit('maxSeconds')
   const fps = limit('maxFps')
   return {
@@ -50,7 +50,7 @@ export function renditionFor(limits: Limits, file: PostMedia): RenditionRequest 
     ...(shape !== undefined && { crop: shape, fit: 'crop' as const }),
     ...(frame !== undefined && frame),
     ...(bytes !== undefined &&
-      (file.bytes > bytes || codec !== codecOf(file)) && { maxBytes: Math.min(bytes, MOST_BYTES) }),
+      (file.bytes > bytes || codec !== codecOf(file)) && { maxBytes: Math.min(bytes, MAX_BYTES) }),
     ...(kind === 'video' && seconds !== undefined && (file.seconds ?? 0) > seconds && { trim: { to: seconds } }),
     ...(kind === 'video' && fps !== undefined && (file.fps ?? 0) > fps && { fps }),
   }

@@ -25,7 +25,7 @@ const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' })
  * How much of the possible length a part must use to end at a border, by kind: paragraph, sentence, space, word, grapheme.
  * A part that ends earlier would be too short.
  */
-const LEAST_SHARES = [0.5, 0.5, 0.5, 0, 0] as const
+const MIN_SHARES = [0.5, 0.5, 0.5, 0, 0] as const
 
 /**
  * Splits a text at the ends of paragraphs, sentences or words, and never inside a link, mention, hashtag or grapheme.
@@ -163,7 +163,7 @@ function bestEnd(
     const offsets = offsetsOf()
     const most = firstIndex(offsets.length, (index) => (offsets[index] ?? 0) > furthest)
     const last = offsets.slice(0, most).findLast((offset) => offset > start && fitsUntil(offset))
-    if (last !== undefined && last - start >= (furthest - start) * (LEAST_SHARES[kind] ?? 0)) return last
+    if (last !== undefined && last - start >= (furthest - start) * (MIN_SHARES[kind] ?? 0)) return last
   }
   return furthest
 }

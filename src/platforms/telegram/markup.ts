@@ -35,7 +35,7 @@ const TAGS = /^(?:b|strong|i|em|u|ins|s|strike|del|span|tg-spoiler|a|code|pre|bl
 const SPOILER = /\sclass\s*=\s*["']?tg-spoiler\b/i
 const PIECE = /<(?:"[^"]*"|'[^']*'|[^"'<>])*>|&(?:#x[\da-f]+|#\d+|lt|gt|amp|quot);|[^<&]+|[<&]/gi
 const NAMED: Readonly<Record<string, string>> = { '&lt;': '<', '&gt;': '>', '&amp;': '&', '&quot;': '"' }
-const MOST_CODE = 0x10_ff_ff
+const MAX_CODE = 0x10_ff_ff
 
 function htmlPieces(text: string): Piece[] | undefined {
   const pieces: Piece[] = []
@@ -57,7 +57,7 @@ function characterOf(entity: string): string {
   const [, hex, decimal] = /^&#(?:x([\da-f]+)|(\d+));$/i.exec(entity) ?? []
   if (hex === undefined && decimal === undefined) return NAMED[entity] ?? entity
   const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
-  return code > 0 && code <= MOST_CODE ? String.fromCodePoint(code) : entity
+  return code > 0 && code <= MAX_CODE ? String.fromCodePoint(code) : entity
 }
 
 /** The open entities after a tag. */

@@ -8,7 +8,7 @@ export interface Uploaded {
   readonly url: string
 }
 
-const MOST_TITLE = 60
+const MAX_TITLE = 60
 const URLS = /https?:\/\/[^\s<>"]*[^\s<>".,;:!?'’)\]}…]/gi
 /** The beginnings of the blocks that show files. A gallery contains image blocks. */
 const MEDIA_BLOCK = /<!-- wp:(gallery|image|video|file)\b/g
@@ -128,14 +128,14 @@ export function titleFrom(text: string): string {
   let title = ''
   for (const word of words) {
     const longer = title === '' ? word : `${title} ${word}`
-    if (Array.from(longer).length > MOST_TITLE) return title === '' ? cut(word) : `${title} …`
+    if (Array.from(longer).length > MAX_TITLE) return title === '' ? cut(word) : `${title} …`
     title = longer
   }
   return title
 }
 
 function cut(word: string): string {
-  return `${Array.from(word).slice(0, MOST_TITLE).join('')}…`
+  return `${Array.from(word).slice(0, MAX_TITLE).join('')}…`
 }
 
 function imageBlock({ id, url }: Uploaded, altText: string): string {

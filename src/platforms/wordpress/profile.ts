@@ -21,7 +21,7 @@ interface Category {
 }
 
 const CATEGORIES_PER_PAGE = 100
-const MOST_CATEGORY_PAGES = 10
+const MAX_CATEGORY_PAGES = 10
 
 /** The user that a password belongs to, at its site. @throws PlatformError */
 export async function profileOf(context: SiteContext): Promise<Profile> {
@@ -69,7 +69,7 @@ export async function capabilities(context: AccountContext): Promise<LiveCapabil
 /** The categories of the site. */
 export async function places(context: AccountContext): Promise<readonly Place[]> {
   const found: Place[] = []
-  for (let page = 1; page <= MOST_CATEGORY_PAGES; page += 1) {
+  for (let page = 1; page <= MAX_CATEGORY_PAGES; page += 1) {
     const { headers, json } = await send(context, '/wp/v2/categories', {
       query: { per_page: CATEGORIES_PER_PAGE, page, _fields: 'id,name,link,parent' },
     })

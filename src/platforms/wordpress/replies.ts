@@ -95,14 +95,14 @@ function statedLimit(message: unknown): number | undefined {
 }
 
 /** Web servers take 1 MB and more by default. The refusal of a smaller file has another reason. */
-const LEAST_LIMIT = 500_000
+const MIN_LIMIT = 500_000
 
 /**
  * The error of an upload, with what it says about the limit of the site. No field of the REST API gives this limit, not
  * even Site Health (wp-site-health/v1 of WordPress 6.1), so a refused file is all that is known of it.
  */
 export function uploadError(error: unknown, bytes: number): unknown {
-  if (!(error instanceof PlatformError) || error.mostBytes !== undefined || bytes < LEAST_LIMIT) return error
+  if (!(error instanceof PlatformError) || error.mostBytes !== undefined || bytes < MIN_LIMIT) return error
   const { code, detail = '', httpStatus, kind, mayHaveHappened } = error
   // WordPress translates its messages, but not the names of PHP settings in them.
   const isTooLarge =

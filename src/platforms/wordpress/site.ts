@@ -34,7 +34,7 @@ export interface Site extends Address {
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 /** Pages of a site from which people copy its address. */
 const PAGES = /\/(?:wp-admin|wp-login\.php|wp-json|index\.php|xmlrpc\.php)(?:\/.*)?$/
-const MOST_REDIRECTS = 5
+const MAX_REDIRECTS = 5
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
 /** The index without its routes, which are large. */
 const INDEX_FIELDS = 'name,description,home,namespaces,authentication'
@@ -128,7 +128,7 @@ async function frontPage(
 ): Promise<{ address: Address; reply: PlatformReply }> {
   const { http, settings, signal } = context
   let address = start
-  for (let count = 0; count <= MOST_REDIRECTS; count += 1) {
+  for (let count = 0; count <= MAX_REDIRECTS; count += 1) {
     const reply = await http.send({
       method: 'HEAD',
       url: `${address.url}/`,

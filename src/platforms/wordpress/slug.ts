@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /** Addresses stay short. The column has 200 characters, in which letters beyond ASCII are percent-encoded. */
-const MOST_CHARACTERS = 60
-const MOST_ENCODED = 180
+const MAX_CHARACTERS = 60
+const MAX_ENCODED = 180
 const KEY_BYTES = 5
 const KEY_CHARACTERS = 8
 
@@ -26,7 +26,7 @@ export function slugFor(words: string, key: string): string {
   let slug = ''
   for (const word of readable) {
     const longer = slug === '' ? word : `${slug}-${word}`
-    if (longer.length > MOST_CHARACTERS || encodeURIComponent(longer).length > MOST_ENCODED) break
+    if (longer.length > MAX_CHARACTERS || encodeURIComponent(longer).length > MAX_ENCODED) break
     slug = longer
   }
   return slug === '' ? shortKey(key) : `${slug}-${shortKey(key)}`

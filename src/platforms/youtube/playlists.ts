@@ -9,13 +9,13 @@ interface Playlists {
 
 const PAGE = 50
 /** More than users see in a list. */
-const MOST_PAGES = 10
+const MAX_PAGES = 10
 
 /** The playlists of a channel (developers.google.com/youtube/v3/docs/playlists/list, 2026-11). @throws PlatformError */
 export async function playlistsOf(context: AccountContext): Promise<readonly Place[]> {
   const found: Place[] = []
   let pageToken: string | undefined
-  for (let page = 0; page < MOST_PAGES; page += 1) {
+  for (let page = 0; page < MAX_PAGES; page += 1) {
     const query = { part: 'snippet', mine: true, maxResults: PAGE, pageToken }
     const { items = [], nextPageToken } = (await call(context, '/youtube/v3/playlists', { query })).json as Playlists
     for (const { id, snippet } of items) {

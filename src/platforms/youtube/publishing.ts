@@ -62,7 +62,7 @@ interface Thread {
 
 const POLL_MS = 10_000
 /** A video is visible before it is processed. Long ones take hours, so waiting ends after five minutes. */
-const MOST_POLLS = 30
+const MAX_POLLS = 30
 const CLOCK_SKEW_MS = 120_000
 const DEFAULT_CATEGORY = '22'
 
@@ -196,7 +196,7 @@ async function awaitProcessing(context: PublishContext, { options }: PublishPart
   const { failureReason, rejectionReason, uploadStatus } = (video as Video | undefined)?.status ?? {}
   if (uploadStatus === 'failed' || uploadStatus === 'rejected')
     throw failure(uploadStatus, rejectionReason ?? failureReason)
-  if (uploadStatus === 'uploaded' && polls < MOST_POLLS) {
+  if (uploadStatus === 'uploaded' && polls < MAX_POLLS) {
     return { kind: 'next', state: { ...state, polls: polls + 1 }, waitMs: POLL_MS }
   }
   if (options['playlistId'] !== undefined) return { kind: 'next', state: { ...state, step: 'playlist' } }

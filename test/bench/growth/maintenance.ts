@@ -8,7 +8,7 @@ import { START_ENV, START_FLAGS } from '../support/start-settings.ts'
 import type { StatementRecorder, Timed } from './recorder.ts'
 
 /** A periodic job and the deletion of a workspace may take long, but none of their statements. */
-const MOST_MS = 50
+const MAX_MS = 50
 const TIMEOUT_MS = 20 * 60_000
 
 /** Seconds until a server on this database is ready, and its processor time until then. */
@@ -116,11 +116,11 @@ export async function vacuum(direct: Client): Promise<void> {
 /** Prints a row of statements. @returns how many took too long */
 function row(name: string, statements: readonly Timed[]): number {
   const sorted = statements.toSorted((a, b) => b.ms - a.ms)
-  const slow = sorted.filter(({ ms }) => ms > MOST_MS)
+  const slow = sorted.filter(({ ms }) => ms > MAX_MS)
   const total = statements.reduce((sum, { ms }) => sum + ms, 0) / 1_000
   const [longest] = sorted
   const text = (longest?.text ?? '').replaceAll(/\s+/g, ' ').replaceAll('|', '\\|').slice(0, 90)
-  const which = slow.length === 0 ? '' : `${slow.length} of more than ${MOST_MS} ms; \`${text}\``
+  const which = slow.length === 0 ? '' : `${slow.length} of more than ${MAX_MS} ms; \`${text}\``
   console.log(
     `| \`${name}\` | ${statements.length} | ${total.toFixed(2)} | ${longest?.ms.toFixed(0) ?? '–'} | ${which} |`,
   )

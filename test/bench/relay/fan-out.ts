@@ -32,7 +32,7 @@ export interface FanOutFigures {
 }
 
 /** The minimum rate of every destination, as a share of the source's 5 Mb/s. */
-const LEAST_BITRATE = 4.5e6
+const MIN_BITRATE = 4.5e6
 
 /** Runs ffmpeg publishers through a relay to the sink, and measures the relay after the warm-up. */
 export async function measureFanOut(side: Side, fan: Fan, options: FanOutOptions): Promise<FanOutFigures> {
@@ -51,7 +51,7 @@ export async function measureFanOut(side: Side, fan: Fan, options: FanOutOptions
       throw new Error(`${side.name}: ${received.length} of ${fan.destinations} destinations received media`)
     }
     const slowestBitrate = (Math.min(...received) * 8) / seconds
-    if (slowestBitrate < LEAST_BITRATE) {
+    if (slowestBitrate < MIN_BITRATE) {
       throw new Error(
         `${side.name}: a destination received ${(slowestBitrate / 1e6).toFixed(2)} Mb/s of 5, so there is no ratio`,
       )

@@ -28,7 +28,7 @@ export interface LatencyFigures {
 
 const JOINED_KEY = 'joined'
 /** The share of frames that can be missing, at the edges of the window. */
-const MOST_LOST = 0.01
+const MAX_LOST = 0.01
 
 /** Publishes stamped frames through a relay and compares their send and arrival times. */
 export async function measureLatency(side: Side, options: LatencyOptions): Promise<LatencyFigures> {
@@ -50,7 +50,7 @@ export async function measureLatency(side: Side, options: LatencyOptions): Promi
     const present = connections.filter((connection) => !isJoined(connection))
     const window = new Map([...publisher.sent].filter(([, { at }]) => at >= from && at < until))
     const figures = delays(window, present, destinations)
-    if (!(figures.lost <= figures.frames * destinations * MOST_LOST)) {
+    if (!(figures.lost <= figures.frames * destinations * MAX_LOST)) {
       throw new Error(`${side.name}: ${figures.lost} frames did not arrive, so there are no figures`)
     }
     return {

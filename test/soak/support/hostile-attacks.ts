@@ -39,9 +39,9 @@ const ADDRESSES = 32
 export const FOREIGN_WORD = 'heronry'
 const UNKNOWN_WORD = 'ibisery'
 /** The most that the median search for a word of others can exceed that for an unknown word. */
-const MOST_DIFFERENCE_MS = 20
+const MAX_DIFFERENCE_MS = 20
 /** The longest time for the thumbnail of a small picture during costly drawings. */
-const MOST_THUMBNAIL_MS = 20_000
+const MAX_THUMBNAIL_MS = 20_000
 
 export const attacks: readonly HostileAttack[] = [
   { name: 'no attack', run: idle },
@@ -137,7 +137,7 @@ async function searches(target: Target, until: AbortSignal): Promise<Outcome> {
   return {
     note: `word of another workspace ${foreign.toFixed(1)} ms, unknown word ${unknown.toFixed(1)} ms; ${inWords(statuses)}`,
     broken:
-      foreign - unknown > MOST_DIFFERENCE_MS ? ['the response time reveals whether other workspaces use a word'] : [],
+      foreign - unknown > MAX_DIFFERENCE_MS ? ['the response time reveals whether other workspaces use a word'] : [],
   }
 }
 
@@ -197,7 +197,7 @@ async function drawings(target: Target): Promise<Outcome> {
     broken: [
       ...(isTried ? [] : ['no heavy drawing was accepted, so nothing was tested']),
       ...(letIn > 0 ? [`${letIn} drawings that take minutes to render were accepted`] : []),
-      ...(shown !== 'ready' || tookMs > MOST_THUMBNAIL_MS ? ['the thumbnail of a small picture took too long'] : []),
+      ...(shown !== 'ready' || tookMs > MAX_THUMBNAIL_MS ? ['the thumbnail of a small picture took too long'] : []),
     ],
   }
 }

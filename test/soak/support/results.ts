@@ -3,7 +3,7 @@ import type { Contradiction } from './claims.ts'
 import { BOUNDS, type PhaseName, type StreamBound, type StreamName } from './phases.ts'
 
 /** The largest offset between audio and video. A slate and transcoded audio have their own timing. */
-const MOST_APART_MS = { studio: 1_000, stage: 50 }
+const MAX_APART_MS = { studio: 1_000, stage: 50 }
 
 /** The results of a destination in a phase. */
 export interface Row extends Arrivals {
@@ -49,7 +49,7 @@ export function tableLine(row: Row, contradictions: readonly Contradiction[]): s
     `${others} (${mostOthers(row)})`,
     skipped ?? '–',
     back,
-    `${Math.round(syncMs)} (${MOST_APART_MS[stream]})`,
+    `${Math.round(syncMs)} (${MAX_APART_MS[stream]})`,
     contradictionCount,
     brokenBounds(row).length + contradictionCount === 0 ? 'yes' : 'NO',
   ]
@@ -68,8 +68,8 @@ export function brokenBounds(row: Row): string[] {
     missing > mostLost && `${missing} frames were lost, at most ${mostLost}`,
     (skipped ?? 0) > 0 && `${skipped} frames of a session were skipped`,
     back > 0 && `${back} timestamps went backward`,
-    syncMs > MOST_APART_MS[stream] &&
-      `audio and video were ${Math.round(syncMs)} ms apart, at most ${MOST_APART_MS[stream]} ms`,
+    syncMs > MAX_APART_MS[stream] &&
+      `audio and video were ${Math.round(syncMs)} ms apart, at most ${MAX_APART_MS[stream]} ms`,
   ].flatMap((fault) => (fault === false ? [] : [`${phase}, ${destination}: ${fault}`]))
 }
 

@@ -8,8 +8,8 @@ import { slugOf } from './slug.ts'
 import type { BlogPostRow } from './tables.ts'
 
 /** Larger files are reported and left out. */
-const MOST_BYTES = 500_000
-const MOST_FILES = 10_000
+const MAX_BYTES = 500_000
+const MAX_FILES = 10_000
 
 /**
  * Posts in the Markdown files of a folder. Each begins with front matter (YAML between two lines of `---`), which has the
@@ -34,10 +34,10 @@ export class PostFiles {
       return [...this.#known.keys()]
     })
     const files = names.filter((name) => name.endsWith('.md')).toSorted()
-    if (files.length > MOST_FILES)
-      this.#log.warn({ count: files.length, most: MOST_FILES }, 'the blog has too many files')
+    if (files.length > MAX_FILES)
+      this.#log.warn({ count: files.length, most: MAX_FILES }, 'the blog has too many files')
     const posts: BlogPostRow[] = []
-    for (const name of files.slice(0, MOST_FILES)) {
+    for (const name of files.slice(0, MAX_FILES)) {
       const post = await this.#post(name)
       if (post) posts.push(post)
     }
@@ -52,7 +52,7 @@ export class PostFiles {
       const stamp = `${mtimeMs} ${size}`
       if (known?.stamp === stamp) return known.post
       const post =
-        size > MOST_BYTES
+        size > MAX_BYTES
           ? this.#tooLarge(name)
           : await this.#parse(name, await readFile(path, 'utf8'), { birthtime, mtime })
       this.#known.set(name, { stamp, post })
@@ -64,7 +64,7 @@ export class PostFiles {
   }
 
   #tooLarge(file: string): undefined {
-    this.#log.warn({ file, most: MOST_BYTES }, 'a post of the blog is too large')
+    this.#log.warn({ file, most: MAX_BYTES }, 'a post of the blog is too large')
   }
 
   async #parse(file: string, text: string, times: { birthtime: Date; mtime: Date }): Promise<BlogPostRow | undefined> {

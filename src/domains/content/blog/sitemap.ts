@@ -3,7 +3,7 @@ import { element, xmlDocument, xmlOf } from '../../../tools/xml.ts'
 import type { BlogPostData } from './schemas.ts'
 
 /** A sitemap has at most this many addresses (sitemaps.org). */
-const MOST_URLS = 50_000
+const MAX_URLS = 50_000
 /** Addresses that are written in one go: the whole takes a third of a second. */
 const SLICE = 500
 
@@ -13,11 +13,11 @@ export async function sitemapOf(posts: readonly BlogPostData[]): Promise<string>
     element('urlset', { xmlns: 'http://www.sitemaps.org/schemas/sitemap/0.9' }, '|'),
   ).split('|')
   let text = start
-  for (let from = 0; from < Math.min(posts.length, MOST_URLS); from += SLICE) {
+  for (let from = 0; from < Math.min(posts.length, MAX_URLS); from += SLICE) {
     if (from > 0) await setImmediate()
     text += xmlOf(
       ...posts
-        .slice(from, Math.min(from + SLICE, MOST_URLS))
+        .slice(from, Math.min(from + SLICE, MAX_URLS))
         .map(({ updatedAt, url }) => element('url', {}, element('loc', {}, url), element('lastmod', {}, updatedAt))),
     )
   }

@@ -13,7 +13,7 @@ import { not } from '../../../db/condition.ts'
 
 const VALID_MS = 60 * SECOND
 /** Unused links of one user. */
-const MOST_OPEN = 20
+const MAX_OPEN = 20
 
 /** Whether this path of this server answers GET with a file that needs a credential. */
 type IsFile = (path: string) => boolean
@@ -45,8 +45,8 @@ export class DownloadLinks {
     }
     const now = this.#clock.now()
     await downloadLinks.delete(this.#database, { userId, expiresAt: lessThan(new Date(now)) })
-    if ((await downloadLinks.count(this.#database, { userId })) >= MOST_OPEN) {
-      throw Conflict({ message: `You have ${MOST_OPEN} unused download links. Use them, or wait a minute.` })
+    if ((await downloadLinks.count(this.#database, { userId })) >= MAX_OPEN) {
+      throw Conflict({ message: `You have ${MAX_OPEN} unused download links. Use them, or wait a minute.` })
     }
     const token = secretToken(32)
     const expiresAt = new Date(now + VALID_MS)

@@ -9,7 +9,7 @@ import { findUser, largestPictureKey } from '../users/index.ts'
 import { rowsOf } from './owned-rows.ts'
 
 /** Exports that one node makes at once. */
-const MOST = 4
+const MAX = 4
 
 const INTRODUCTION = `This archive contains the data that this Crier server holds about you, in machine-readable formats.
 
@@ -51,7 +51,7 @@ export class DataExport {
       throw Conflict({
         message: 'Another export of your data is running. Wait until its download has ended, or cancel the download.',
       })
-    if (this.#running.size >= MOST)
+    if (this.#running.size >= MAX)
       throw Overloaded({
         message: 'Too many exports are running on this server. Try again in 30 seconds.',
         retryAfter: 30,

@@ -17,9 +17,9 @@ import { wordsOf } from './test-words.ts'
 /** Longer than every time-out of a test together. A node that dies during a test blocks the next one for this long. */
 const LEASE_MS = 45 * SECOND
 /** Tests of one workspace at a time. */
-const MOST_PER_WORKSPACE = 2
+const MAX_PER_WORKSPACE = 2
 /** Tests on one node at a time. */
-const MOST_PER_NODE = 20
+const MAX_PER_NODE = 20
 
 type Dependencies = Pick<Foundation, 'clock' | 'database' | 'media'> & { readonly keys: SealedBox }
 
@@ -42,7 +42,7 @@ export class RtmpDestinationTests {
    */
   async run(workspaceId: string, id: string, confirmPublic = false): Promise<RtmpDestinationTestData> {
     const { database, keys, media } = this.#dependencies
-    if (this.#running >= MOST_PER_NODE) throw Overloaded({ retryAfter: 10 })
+    if (this.#running >= MAX_PER_NODE) throw Overloaded({ retryAfter: 10 })
     this.#running += 1
     try {
       const { keySealed, url } = await this.#begin(workspaceId, id, confirmPublic)
@@ -88,7 +88,7 @@ export class RtmpDestinationTests {
       const running = rows.filter(({ testUntil }) => testUntil !== null && Date.parse(testUntil) > clock.now())
       if (running.includes(row))
         throw Conflict({ message: 'A test of this destination is running. Wait for its result.' })
-      if (running.length >= MOST_PER_WORKSPACE) {
+      if (running.length >= MAX_PER_WORKSPACE) {
         throw Conflict({ message: 'Two tests of this workspace are running. Wait until one of them is done.' })
       }
       await rtmpDestinations.update(tx, { id }, { testUntil: new Date(clock.now() + LEASE_MS) })

@@ -2,7 +2,7 @@ import type { Logger } from '../../../core/log.ts'
 import type { TurnRunner } from '../../../core/system-turn.ts'
 import { type MinutesWarning, warnOfMinutes } from '../streams/index.ts'
 
-const MOST_GIVEN = 10_000
+const MAX_GIVEN = 10_000
 
 /** Warns when streaming minutes run out. The database decides whether a warning was already given. The cache here saves queries. */
 export class MinutesWarnings {
@@ -18,7 +18,7 @@ export class MinutesWarnings {
   give(workspaceId: string, warning: MinutesWarning): void {
     const key = `${warning.sessionId} ${warning.minutesLeft}`
     if (this.#given.has(key)) return
-    if (this.#given.size > MOST_GIVEN) this.#given.clear()
+    if (this.#given.size > MAX_GIVEN) this.#given.clear()
     this.#given.add(key)
     this.#turns.system(workspaceId, warnOfMinutes, warning).catch((error: unknown) => {
       this.#log.warn({ error }, 'a warning about streaming minutes could not be sent')

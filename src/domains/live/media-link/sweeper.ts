@@ -5,7 +5,7 @@ import { expiredStreams, expireStream, loseIngest, lostStreams, type OverdueStre
 
 const EVERY_MS = 1_000
 /** Maximum number of streams per round. */
-const MOST = 200
+const MAX = 200
 
 type Dependencies = Pick<Foundation, 'clock' | 'database' | 'log' | 'turns'> & {
   readonly media: MediaDirectory
@@ -57,10 +57,10 @@ export class Sweeper {
   async #sweep(): Promise<void> {
     const { clock, media, database: sql } = this.#dependencies
     const now = clock.now()
-    const expired = await expiredStreams(sql, new Date(now), MOST)
+    const expired = await expiredStreams(sql, new Date(now), MAX)
     await this.#each(expired, expireStream, ({ id: streamId }) => ({ streamId, now }))
     if (!(await media.isSure())) return
-    const lost = await lostStreams(sql, media.present(), MOST)
+    const lost = await lostStreams(sql, media.present(), MAX)
     const at = new Date(now).toISOString()
     await this.#each(lost, loseIngest, ({ id: streamId, nodeId }) => ({ streamId, nodeId, at }))
   }

@@ -4,4 +4,4 @@ export { IceRestartUnsupported, MediaUnavailable, NoUsableCodec } from './errors
 export { MediaDirectory, type MediaNodeEntry, type MediaReport, SILENCE_MS } from './media-directory.ts'
 export { type StreamNotice, type StreamNotices } from './notices.ts'
 export { loadOf, Placement } from './placement.ts'
-export { exampleOffer, MOST_SDP_BYTES, Sdp } from './sdp-schema.ts'
+export { exampleOffer, MAX_SDP_BYTES, Sdp } from './sdp-schema.ts'

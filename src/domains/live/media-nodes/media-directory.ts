@@ -46,7 +46,7 @@ interface LatestReport extends Omit<MediaNodeEntry, 'ok'> {
 }
 
 /** Default for nodes that do not report it. */
-const MOST_STREAMS = 100
+const MAX_STREAMS = 100
 
 /** All media nodes of the installation, by their last reports. */
 export class MediaDirectory {
@@ -154,7 +154,7 @@ export class MediaDirectory {
       return
     }
     const now = this.#clock.monotonic()
-    const { ingestUrl, mostStreams = MOST_STREAMS, nodeId, previewAddress, status } = report
+    const { ingestUrl, mostStreams = MAX_STREAMS, nodeId, previewAddress, status } = report
     const at = new Date(this.#clock.now()).toISOString()
     const before = this.#reports.get(nodeId)
     this.#reports.set(nodeId, {

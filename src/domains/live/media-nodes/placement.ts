@@ -4,7 +4,7 @@ import type { MediaDirectory, MediaNodeEntry } from './media-directory.ts'
 /** How long a stream counts for its node before its publisher connects. */
 const PENDING_MS = MINUTE
 /** Limit of pending placements. Only abuse reaches it. */
-const MOST_PENDING = 10_000
+const MAX_PENDING = 10_000
 
 /** A node whose process uses this share of a core gets no more streams. */
 const BUSY = 0.85
@@ -75,7 +75,7 @@ export class Placement {
 
   #addPending(streamId: string, nodeId: string): void {
     this.#forget(streamId)
-    if (this.#pending.size >= MOST_PENDING) return
+    if (this.#pending.size >= MAX_PENDING) return
     this.#pending.set(streamId, { nodeId, until: this.#clock.monotonic() + PENDING_MS })
     this.#pendingByNode.set(nodeId, (this.#pendingByNode.get(nodeId) ?? 0) + 1)
   }

@@ -33,7 +33,7 @@ interface Taken {
 /** Broadcasts of a lost node become free when their lease expires. They are searched for this many times. */
 const EAGER_ROUNDS = 4
 /** Maximum number of broadcasts that are claimed at once. */
-const MOST = 50
+const MAX = 50
 
 /** Decides which broadcasts this node plays, fetches their files, and stores their positions. */
 export class NodePlayouts {
@@ -71,7 +71,7 @@ export class NodePlayouts {
     const mine = new Map(
       places
         .filter((place) => takesHere(place, { nodeId, otherNodes, isNext, isLate: which.late === true }))
-        .slice(0, MOST)
+        .slice(0, MAX)
         .map((place) => [place.id, place]),
     )
     const ids = free.flatMap(({ id, streamId }) => (mine.has(streamId) ? [id] : []))

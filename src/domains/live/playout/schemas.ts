@@ -23,7 +23,7 @@ export const BroadcastStatus = States('BroadcastStatus', 'Status of a file broad
 })
 export type BroadcastStatus = Static<typeof BroadcastStatus>
 
-const MOST_ITEMS = 200
+const MAX_ITEMS = 200
 
 const ItemInput = Input({
   assetId: Id,
@@ -33,7 +33,7 @@ const ItemInput = Input({
 })
 export type ItemInputData = Static<typeof ItemInput>
 
-const Items = Type.Array(ItemInput, { minItems: 1, maxItems: MOST_ITEMS })
+const Items = Type.Array(ItemInput, { minItems: 1, maxItems: MAX_ITEMS })
 
 const Position = Type.Number({ minimum: 0, maximum: 1_000_000, description: 'Position in the file, in seconds' })
 
@@ -45,7 +45,7 @@ export const NewBroadcast = Input({
   items: Type.Optional(
     Type.Array(ItemInput, {
       minItems: 1,
-      maxItems: MOST_ITEMS,
+      maxItems: MAX_ITEMS,
       description: 'Files to play one after another. Use either `items` or `assetId`',
     }),
   ),

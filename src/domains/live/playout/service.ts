@@ -26,8 +26,8 @@ export interface PlayoutUses {
 }
 
 /** A scheduled broadcast that could not start within this time fails. */
-const MOST_LATE_MS = HOUR
-const MOST_ITEMS = 1_000
+const MAX_LATE_MS = HOUR
+const MAX_ITEMS = 1_000
 /** How often broadcasts check their renditions. Ready renditions are announced, but those deleted with their asset are not. */
 const CHECK_AGAIN_MS = MINUTE
 
@@ -115,7 +115,7 @@ export class PlayoutService {
     const stream = await this.#uses.lifecycle.find(turn, row.streamId)
     try {
       const late = this.#clock.now() - Date.parse(row.scheduledFor ?? row.createdAt)
-      if (row.status === 'scheduled' && late > MOST_LATE_MS) {
+      if (row.status === 'scheduled' && late > MAX_LATE_MS) {
         throw Conflict({ message: 'Crier was not running at the scheduled time.' })
       }
       await this.#requireFree(turn, stream, id)
@@ -131,7 +131,7 @@ export class PlayoutService {
   async update(turn: Turn, streamId: string, edit: BroadcastEditData): Promise<BroadcastData> {
     const row = await this.#open(turn, streamId)
     const items = edit.add ? [...row.items, ...(await chooseItems(turn, edit.add, '/body/add'))] : row.items
-    if (items.length > MOST_ITEMS) throw Conflict({ message: `A broadcast has at most ${MOST_ITEMS} files.` })
+    if (items.length > MAX_ITEMS) throw Conflict({ message: `A broadcast has at most ${MAX_ITEMS} files.` })
     const place = placeOf(row, items, edit)
     const status = statusOf(row, edit.paused)
     turn.audit({ kind: 'stream_broadcast', id: row.id })

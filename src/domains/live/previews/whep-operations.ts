@@ -2,7 +2,7 @@ import { Conflict, NotFound, Overloaded } from '../../../core/errors.ts'
 import { operation } from '../../../core/operation.ts'
 import { empty, RawBody, reply } from '../../../core/reply.ts'
 import { Id, Input, Type } from '../../../core/schema.ts'
-import { exampleOffer, MediaUnavailable, MOST_SDP_BYTES, NoUsableCodec, Sdp } from '../media-nodes/index.ts'
+import { exampleOffer, MediaUnavailable, MAX_SDP_BYTES, NoUsableCodec, Sdp } from '../media-nodes/index.ts'
 import { StreamPath } from '../streams/index.ts'
 
 /** Playing with WHEP (draft-ietf-wish-whep): a preview with low latency. */
@@ -21,7 +21,7 @@ export const whepPlay = operation({
   path: StreamPath,
   body: Sdp,
   bodyType: 'application/sdp',
-  bodyLimit: MOST_SDP_BYTES,
+  bodyLimit: MAX_SDP_BYTES,
   returns: { 201: { contentType: 'application/sdp' } },
   headers: ['Location', 'Link'],
   errors: [Conflict, MediaUnavailable, NotFound, NoUsableCodec, Overloaded],

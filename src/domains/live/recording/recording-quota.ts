@@ -4,7 +4,7 @@ import { AppError } from '../../../core/error.ts'
 
 /** How much storage is reserved in advance, and how much must be available to continue; bytes. */
 const AHEAD = 32 * 1024 * 1024
-const LEAST = 2 * 1024 * 1024
+const MIN = 2 * 1024 * 1024
 
 /** Storage of the plan that is reserved for the recordings of a session, so that they stop before it is used up. */
 export class RecordingQuota {
@@ -53,7 +53,7 @@ export class RecordingQuota {
   }
 
   async #grow(needed: number): Promise<boolean> {
-    for (const ahead of [AHEAD, LEAST]) {
+    for (const ahead of [AHEAD, MIN]) {
       try {
         await this.#quota.resize(this.workspaceId, this.#id, needed + ahead)
         this.#reserved = needed + ahead
@@ -63,6 +63,6 @@ export class RecordingQuota {
       }
     }
     // The earlier reservation may still be large enough.
-    return needed + LEAST / 2 <= this.#reserved
+    return needed + MIN / 2 <= this.#reserved
   }
 }

@@ -12,11 +12,11 @@ import type { SessionSeriesData } from './schemas.ts'
 import type { SessionFigures } from './series.ts'
 
 /** Sessions of a span that a report counts. */
-const MOST_SESSIONS = 500
+const MAX_SESSIONS = 500
 /** Sessions that are shown over time: the longest. */
-const MOST_CHARTS = 3
+const MAX_CHARTS = 3
 /** Rows of the tables: the newest sessions. */
-const MOST_ROWS = 30
+const MAX_ROWS = 30
 
 /** A session and its figures over time. */
 export interface ShownSession {
@@ -34,11 +34,11 @@ export function liveSection(sql: Sql, figures: SessionFigures): ReportSection {
         workspaceId,
         from: new Date(start).toISOString(),
         to: new Date(end).toISOString(),
-        limit: MOST_SESSIONS,
+        limit: MAX_SESSIONS,
       })
       if (sessions.length === 0) return undefined
       const rows: ShownSession[] = []
-      for (const session of sessions.slice(0, MOST_ROWS)) {
+      for (const session of sessions.slice(0, MAX_ROWS)) {
         rows.push({ session, series: await figures.series(session, session.destinations) })
       }
       return livePart(span, sessions, rows)
@@ -56,7 +56,7 @@ export function livePart(
   const when = words.timesIn(zone)
   const all = sessions.reduce((sum, { liveMs }) => sum + liveMs, 0)
   const peak = Math.max(...sessions.map(({ peakViewers }) => peakViewers))
-  const longest = rows.toSorted((one, other) => other.session.liveMs - one.session.liveMs).slice(0, MOST_CHARTS)
+  const longest = rows.toSorted((one, other) => other.session.liveMs - one.session.liveMs).slice(0, MAX_CHARTS)
   const counts = { rows: rows.length, sessions: sessions.length }
   const [sessionColumns, destinationColumns] = [
     ['live.stream', 'live.start', 'live.minutes', 'live.mostViewers', 'live.bitrate'] as const,

@@ -5,9 +5,9 @@ import { knownSessions, type ShownDestinationState } from '../streams/index.ts'
 import { STEP_MS } from './steps.ts'
 
 /** A time without a report that is longer than this is not measured. */
-const MOST_GAP_MS = 3 * SECOND
+const MAX_GAP_MS = 3 * SECOND
 /** Steps that wait for the database while it is unavailable: an hour of one stream. Older ones are dropped. */
-const MOST_WAITING = 3_600
+const MAX_WAITING = 3_600
 
 type StreamReport = MediaNodeStatus['streams'][number]
 type DestinationCounts = Pick<StreamReport['destinations'][number], 'droppedVideo' | 'droppedAudio' | 'reconnects'>
@@ -97,7 +97,7 @@ export class SessionSampler {
     try {
       await this.#store(writing)
     } catch (error) {
-      this.#waiting = [...writing, ...this.#waiting].slice(-MOST_WAITING)
+      this.#waiting = [...writing, ...this.#waiting].slice(-MAX_WAITING)
       throw error
     }
   }
@@ -112,7 +112,7 @@ export class SessionSampler {
     const elapsed = now - sampled.reportedAt
     sampled.reportedAt = now
     // The time before the first report after a silence is a gap. Counters are of the whole session.
-    const ms = elapsed > MOST_GAP_MS ? 0 : Math.round(elapsed)
+    const ms = elapsed > MAX_GAP_MS ? 0 : Math.round(elapsed)
     const step = this.#stepOf(sampled)
     step.measuredMs += ms
     step.viewers = Math.max(step.viewers, viewers)

@@ -1,6 +1,6 @@
 import { Input, named, Nullable, OneOf, States, Type, type Static } from '../../../core/schema.ts'
 
-const MOST_DELAY_SECONDS = 30
+const MAX_DELAY_SECONDS = 30
 
 const fields = {
   maxBitrate: Type.Optional(
@@ -16,7 +16,7 @@ const fields = {
   delaySeconds: Type.Optional(
     Type.Number({
       minimum: 0,
-      maximum: MOST_DELAY_SECONDS,
+      maximum: MAX_DELAY_SECONDS,
       description: 'How much later than to other destinations it is sent',
     }),
   ),

@@ -118,7 +118,7 @@ export const StreamView = named(
 export type StreamData = Static<typeof StreamView>
 export type StreamPlatformData = Static<typeof StreamPlatform>
 
-const MOST_PLATFORMS = 50
+const MAX_PLATFORMS = 50
 
 export const Platforms = Type.Array(
   Input({
@@ -126,7 +126,7 @@ export const Platforms = Type.Array(
     accountId: Type.String({ ...Id, description: 'The `_id` of the RTMP destination' }),
     rendering: Type.Optional(Nullable(RenderingInput)),
   }),
-  { maxItems: MOST_PLATFORMS },
+  { maxItems: MAX_PLATFORMS },
 )
 export type PlatformInput = Static<typeof Platforms>[number]
 
@@ -171,7 +171,7 @@ export const GoLive = Input({
   destinationIds: Type.Optional(
     Type.Array(Id, {
       minItems: 1,
-      maxItems: MOST_PLATFORMS,
+      maxItems: MAX_PLATFORMS,
       uniqueItems: true,
       description: '`_id`s of the stream’s platforms. The others are disabled. If absent, all are enabled',
     }),

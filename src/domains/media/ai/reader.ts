@@ -26,7 +26,7 @@ import { captionView, jobView } from './views.ts'
 
 /** Days of the series by default, and at most. */
 const USUAL_DAYS = 30
-const MOST_DAYS = 366
+const MAX_DAYS = 366
 
 interface Dependencies {
   readonly clock: Clock
@@ -121,8 +121,8 @@ export class AiReader {
     const last = dayOf(instant(to)?.getTime() ?? clock.now())
     const first = dayOf(instant(from)?.getTime() ?? last - (USUAL_DAYS - 1) * DAY)
     const count = (last - first) / DAY + 1
-    if (count < 1 || count > MOST_DAYS) {
-      const message = count < 1 ? 'must not be after `to`' : `must be at most ${MOST_DAYS} days before \`to\``
+    if (count < 1 || count > MAX_DAYS) {
+      const message = count < 1 ? 'must not be after `to`' : `must be at most ${MAX_DAYS} days before \`to\``
       throw ValidationFailed({ errors: [{ path: '/query/from', code: 'range', message }] })
     }
     const uses = await ledger.creditUses(userId, new Date(first), new Date(last + DAY))

@@ -24,7 +24,7 @@ import {
   type NewTranscriptionData,
 } from './schemas.ts'
 import { aiCaptions, aiJobs, aiTranscripts, type AiJobRow, type AiRequest } from './tables.ts'
-import { LEAST_POSTS } from './text/style.ts'
+import { MIN_POSTS } from './text/style.ts'
 import { SECONDS_PER_CREDIT } from './transcripts/transcriber.ts'
 import { jobView } from './views.ts'
 import type { WrittenTexts } from './written/written-texts.ts'
@@ -33,7 +33,7 @@ import type { WrittenTexts } from './written/written-texts.ts'
 const STYLE_CREDITS = 1
 const ANALYSIS_CREDITS = 2
 const VARIANTS = 3
-const MOST_SPEECH_SECONDS = (3 * HOUR) / 1_000
+const MAX_SPEECH_SECONDS = (3 * HOUR) / 1_000
 
 interface Dependencies {
   readonly clock: Clock
@@ -86,10 +86,10 @@ export class AiRequests {
 
   /** @throws AppError not_enough_posts, insufficient_credits */
   async style(turn: Turn, userId: string): Promise<AiJobData> {
-    const found = (await publishedTexts(turn.sql, turn.workspaceId, LEAST_POSTS)).length
-    if (found < LEAST_POSTS) {
-      const message = `A style needs at least ${LEAST_POSTS} published posts with a text; there ${found === 1 ? 'is' : 'are'} ${found}.`
-      throw NotEnoughPosts({ message, details: { required: LEAST_POSTS, found } })
+    const found = (await publishedTexts(turn.sql, turn.workspaceId, MIN_POSTS)).length
+    if (found < MIN_POSTS) {
+      const message = `A style needs at least ${MIN_POSTS} published posts with a text; there ${found === 1 ? 'is' : 'are'} ${found}.`
+      throw NotEnoughPosts({ message, details: { required: MIN_POSTS, found } })
     }
     const settings = await aiSettingsOf(turn.sql, turn.workspaceId)
     const request = { text: null, platforms: [], variantCount: 1, settings }
@@ -107,8 +107,8 @@ export class AiRequests {
     }
     if (seconds === null)
       throw NotTranscribable({ message: 'The file has not been examined, so its length is unknown.' })
-    if (seconds > MOST_SPEECH_SECONDS) {
-      const message = `The file has ${Math.ceil(seconds / 60)} minutes. At most ${MOST_SPEECH_SECONDS / 60} are transcribed.`
+    if (seconds > MAX_SPEECH_SECONDS) {
+      const message = `The file has ${Math.ceil(seconds / 60)} minutes. At most ${MAX_SPEECH_SECONDS / 60} are transcribed.`
       throw NotTranscribable({ message })
     }
     const settings = await aiSettingsOf(turn.sql, turn.workspaceId)

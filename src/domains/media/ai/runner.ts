@@ -17,7 +17,7 @@ import type { Transcriber } from './transcripts/transcriber.ts'
 import { recordAiJob } from './turns.ts'
 
 /** A job that has not ended by then fails, before the ledger releases its credits by itself after a day. */
-const MOST_AGE_MS = 12 * HOUR
+const MAX_AGE_MS = 12 * HOUR
 
 interface Attempt {
   readonly signal: AbortSignal
@@ -100,7 +100,7 @@ export class AiRunner {
   }
 
   #isTooOld({ createdAt }: AiJobRow): boolean {
-    return this.#dependencies.clock.now() - Date.parse(createdAt) > MOST_AGE_MS
+    return this.#dependencies.clock.now() - Date.parse(createdAt) > MAX_AGE_MS
   }
 
   async #record({ id, workspaceId }: AiJobRow, outcome: AiOutcome): Promise<void> {

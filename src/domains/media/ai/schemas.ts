@@ -18,16 +18,16 @@ import { CreditBalance } from '../../money/ledger/index.ts'
 import { PlatformKey } from '../../social/accounts/index.ts'
 
 /** Captions that one request can ask for. */
-export const MOST_VARIANTS = 5
+export const MAX_VARIANTS = 5
 const VARIANTS = 3
-const MOST_TEXT = 20_000
+const MAX_TEXT = 20_000
 
 export const AiJobPath = Input({ id: Id })
 
 export const NewCaption = Input({
   workspaceId: Id,
   assetId: Type.Optional({ ...Id, description: 'The file that the caption is about' }),
-  text: Type.Optional(Text(1, MOST_TEXT, { description: 'What the caption is about, such as notes or an article' })),
+  text: Type.Optional(Text(1, MAX_TEXT, { description: 'What the caption is about, such as notes or an article' })),
   platforms: Type.Optional(
     Type.Array(PlatformKey, {
       minItems: 1,
@@ -38,7 +38,7 @@ export const NewCaption = Input({
   ),
   tone: Type.Optional(Text(1, 100, { description: 'Replaces the tone of the AI settings' })),
   variantCount: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MOST_VARIANTS, default: VARIANTS, description: 'How many different captions' }),
+    Type.Integer({ minimum: 1, maximum: MAX_VARIANTS, default: VARIANTS, description: 'How many different captions' }),
   ),
 })
 export type NewCaptionData = Static<typeof NewCaption>

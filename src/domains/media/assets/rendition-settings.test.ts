@@ -20,7 +20,7 @@ const GIF = { kind: 'image', mime: 'image/gif' } as const
 const AUDIO = { kind: 'audio', mime: 'audio/mpeg' } as const
 const PDF = { kind: 'document', mime: 'application/pdf' } as const
 /** The largest size that a rendition can be held to. */
-const MOST_BYTES = 64 * 2 ** 30
+const MAX_BYTES = 64 * 2 ** 30
 type Source = typeof VIDEO | typeof IMAGE | typeof GIF | typeof AUDIO | typeof PDF
 
 test.each<[string, RenditionSettings, Source, object]>([
@@ -130,7 +130,7 @@ describe.each(PLATFORMS.map((platform) => [platform.key, platform] as const))('t
     const limit = rule(`${kind}.${name}`)
     const isMost = name.startsWith('max')
     // A rendition is never larger than this, whatever a preset says.
-    const made = value ?? (name === 'maxBytes' ? MOST_BYTES : isMost ? Infinity : 0)
+    const made = value ?? (name === 'maxBytes' ? MAX_BYTES : isMost ? Infinity : 0)
     if (limit === undefined) return
     const label = `${preset}: ${name} is ${made}, and the platform has ${limit}`
     if (isMost) expect(made, label).toBeLessThanOrEqual(limit)

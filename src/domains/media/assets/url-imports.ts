@@ -8,11 +8,11 @@ import type { AssetUploads } from './asset-uploads.ts'
 import type { AssetData, NewAssetFromUrl } from './schemas.ts'
 
 /** The largest file that is fetched. Larger ones are uploaded. */
-export const MOST_FETCHED_BYTES = 1024 ** 3
+export const MAX_FETCHED_BYTES = 1024 ** 3
 /** The time for a file, and the longest pause in it. */
 const TIMEOUT_MS = 10 * MINUTE
 const IDLE_MS = 20 * SECOND
-const MOST_REDIRECTS = 5
+const MAX_REDIRECTS = 5
 
 /** Adds files of public URLs to the library. Addresses that are not public are refused, also after a redirect. */
 export class UrlImports {
@@ -44,7 +44,7 @@ export class UrlImports {
 
   async #open(url: string, signal: AbortSignal | undefined) {
     let next = url
-    for (let hop = 0; hop <= MOST_REDIRECTS; hop += 1) {
+    for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
       const { body, headers, status } = await this.#send(next, signal)
       const { location } = headers
       if (status >= 300 && status < 400 && location !== undefined) {
@@ -59,7 +59,7 @@ export class UrlImports {
       const size = Number(headers['content-length'] ?? Number.NaN)
       return { announced: Number.isSafeInteger(size) ? size : undefined, body, last: next }
     }
-    throw UrlRefused({ message: `The URL redirects more than ${MOST_REDIRECTS} times.` })
+    throw UrlRefused({ message: `The URL redirects more than ${MAX_REDIRECTS} times.` })
   }
 
   async #send(url: string, signal: AbortSignal | undefined): Promise<OutgoingStream> {
@@ -68,7 +68,7 @@ export class UrlImports {
         method: 'GET',
         url,
         headers: { Accept: '*/*', 'User-Agent': 'Crier/0.1 (media import)' },
-        maxBytes: MOST_FETCHED_BYTES,
+        maxBytes: MAX_FETCHED_BYTES,
         timeoutMs: TIMEOUT_MS,
         wholly: true,
         idleMs: IDLE_MS,

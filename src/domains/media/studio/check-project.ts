@@ -1,4 +1,4 @@
-import { MOST_FIELD_ERRORS, type FieldError } from '../../../core/error.ts'
+import { MAX_FIELD_ERRORS, type FieldError } from '../../../core/error.ts'
 import { DEFAULT_PAGE_SECONDS, type LayerKind, type ProjectData, type StudioLayerData } from './schemas.ts'
 
 const PLACE = ['left', 'top', 'width', 'height'] as const
@@ -25,11 +25,11 @@ const FIELDS: Readonly<
 }
 
 /** How many videos a page can have. A separate process decodes each. */
-const MOST_VIDEOS = 4
+const MAX_VIDEOS = 4
 /** Sounds and videos of a project, which are mixed at once. */
-const MOST_SOUNDS = 40
+const MAX_SOUNDS = 40
 /** Pixels of the different pictures and videos of a page, which are in memory at once. Media work has the same limit. */
-const MOST_MEDIA_PIXELS = 40_000_000
+const MAX_MEDIA_PIXELS = 40_000_000
 
 type Page = ProjectData['pages'][number]
 interface PlacedLayer {
@@ -44,7 +44,7 @@ interface PlacedLayer {
  * as many errors are found as a reply shows.
  */
 export function checkProject(data: ProjectData, pointer: string): FieldError[] {
-  return faultsOf(data, pointer).take(MOST_FIELD_ERRORS).toArray()
+  return faultsOf(data, pointer).take(MAX_FIELD_ERRORS).toArray()
 }
 
 function* faultsOf(data: ProjectData, pointer: string): Generator<FieldError> {
@@ -54,7 +54,7 @@ function* faultsOf(data: ProjectData, pointer: string): Generator<FieldError> {
   const pages = Map.groupBy(layers, ({ pageIndex }) => pageIndex)
   for (const onPage of pages.values()) yield* checkMedia(onPage)
   const heard = layers.filter(({ layer: { kind } }) => kind === 'sound' || kind === 'video')
-  yield* tooMany(heard, MOST_SOUNDS, `makes more than ${MOST_SOUNDS} sounds and videos in the project`)
+  yield* tooMany(heard, MAX_SOUNDS, `makes more than ${MAX_SOUNDS} sounds and videos in the project`)
 }
 
 export type AssetKind = 'image' | 'video' | 'audio'
@@ -182,11 +182,11 @@ function checkMedia(layers: readonly PlacedLayer[]): FieldError[] {
     const key = [assetId, width, height, fit, kind].join(' ')
     if (!sizes.has(key)) pixels += width * height
     sizes.add(key)
-    if (pixels <= MOST_MEDIA_PIXELS) continue
-    const message = `makes more than ${MOST_MEDIA_PIXELS / 1e6} million pixels of pictures and videos on the page`
+    if (pixels <= MAX_MEDIA_PIXELS) continue
+    const message = `makes more than ${MAX_MEDIA_PIXELS / 1e6} million pixels of pictures and videos on the page`
     return [{ path: `${at}/width`, code: 'range', message }]
   }
-  return tooMany(videos, MOST_VIDEOS, `makes more than ${MOST_VIDEOS} videos on the page`)
+  return tooMany(videos, MAX_VIDEOS, `makes more than ${MAX_VIDEOS} videos on the page`)
 }
 
 function tooMany(layers: readonly PlacedLayer[], most: number, message: string): FieldError[] {

@@ -1,13 +1,13 @@
 import { EXAMPLE } from '../../../core/example-ids.ts'
 import { Conflict, NotFound, PlanLimit, PreconditionFailed, ValidationFailed } from '../../../core/errors.ts'
-import { MOST_JSON_MARKS } from '../../../tools/json-size.ts'
+import { MAX_JSON_MARKS } from '../../../tools/json-size.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
 import { accepted, created, done, FILE, list, ok } from '../../../core/reply.ts'
 import { Done, Envelope, ListOf, Type } from '../../../core/schema.ts'
 import { StorageLimit } from '../assets/index.ts'
 import {
-  MOST_PROJECT_BYTES,
+  MAX_PROJECT_BYTES,
   NewFromTemplate,
   NewProject,
   NewRender,
@@ -78,8 +78,8 @@ export const createStudioProject = operation({
   access: 'studio:write',
   workspace: from.body('workspaceId'),
   turn: true,
-  bodyLimit: MOST_PROJECT_BYTES,
-  bodyMarks: MOST_JSON_MARKS,
+  bodyLimit: MAX_PROJECT_BYTES,
+  bodyMarks: MAX_JSON_MARKS,
   body: NewProject,
   returns: { 201: Envelope(ProjectView) },
   errors: [Conflict, ValidationFailed],
@@ -109,8 +109,8 @@ export const updateStudioProject = operation({
   workspace: owner('studio_projects'),
   turn: true,
   path: ProjectPath,
-  bodyLimit: MOST_PROJECT_BYTES,
-  bodyMarks: MOST_JSON_MARKS,
+  bodyLimit: MAX_PROJECT_BYTES,
+  bodyMarks: MAX_JSON_MARKS,
   body: ProjectEdit,
   etag: true,
   returns: { 200: Envelope(ProjectView) },

@@ -15,11 +15,11 @@ import {
 import { TEMPLATES, type TemplateKey } from './templates/index.ts'
 import { PAGE_FORMAT_NAMES, PAGE_FORMATS } from './page-formats.ts'
 
-export const MOST_PROJECT_BYTES = 5_000_000
-export const MOST_PAGES = 20
-const MOST_LAYERS = 100
-const MOST_SIDE = 4_096
-export const MOST_VIDEO_SECONDS = 600
+export const MAX_PROJECT_BYTES = 5_000_000
+export const MAX_PAGES = 20
+const MAX_LAYERS = 100
+const MAX_SIDE = 4_096
+export const MAX_VIDEO_SECONDS = 600
 /** How long a video shows a page that does not say so. */
 export const DEFAULT_PAGE_SECONDS = 5
 
@@ -36,21 +36,21 @@ const Color = Type.String({
   maxLength: 9,
   description: '`#rrggbb`, or `#rrggbbaa` with opacity',
 })
-const Position = (description: string) => Type.Number({ minimum: -MOST_SIDE, maximum: 2 * MOST_SIDE, description })
-const Side = (description: string) => Type.Number({ minimum: 1, maximum: 2 * MOST_SIDE, description })
+const Position = (description: string) => Type.Number({ minimum: -MAX_SIDE, maximum: 2 * MAX_SIDE, description })
+const Side = (description: string) => Type.Number({ minimum: 1, maximum: 2 * MAX_SIDE, description })
 
 const Volume = Type.Number({
   minimum: 0,
   maximum: 4,
   description: 'Of a sound or video. 1 is the volume of the file and the default, 0 is silent',
 })
-const MOST_FILE_SECONDS = 43_200
-const Moment = (description: string) => Type.Number({ minimum: 0, maximum: MOST_VIDEO_SECONDS, description })
+const MAX_FILE_SECONDS = 43_200
+const Moment = (description: string) => Type.Number({ minimum: 0, maximum: MAX_VIDEO_SECONDS, description })
 
 const LAYER_KINDS = ['text', 'picture', 'box', 'video', 'waveform', 'sound'] as const
 export type LayerKind = (typeof LAYER_KINDS)[number]
 
-const MOST_ANIMATION_SECONDS = 30
+const MAX_ANIMATION_SECONDS = 30
 export const EFFECTS = ['fade', 'slide', 'zoom'] as const
 const StudioAnimation = named(
   'StudioAnimation',
@@ -59,7 +59,7 @@ const StudioAnimation = named(
       description:
         '`fade` changes the opacity evenly, and the volume of a sound or video. `slide` moves the layer from outside of the page, and `zoom` makes it grow from nothing around its center: at the share p of its time, 1 − (1 − p)³ of the way is done',
     }),
-    seconds: Type.Number({ minimum: 0.1, maximum: MOST_ANIMATION_SECONDS, description: 'How long it takes' }),
+    seconds: Type.Number({ minimum: 0.1, maximum: MAX_ANIMATION_SECONDS, description: 'How long it takes' }),
     side: Type.Optional(
       OneOf(['left', 'right', 'top', 'bottom'], {
         description: 'From or to which side of the page a layer slides. `left` by default',
@@ -99,7 +99,7 @@ const StudioLayer = named(
     radius: Type.Optional(
       Type.Number({
         minimum: 0,
-        maximum: MOST_SIDE,
+        maximum: MAX_SIDE,
         description: 'Of the corners of a picture, video or box. 0 by default',
       }),
     ),
@@ -162,7 +162,7 @@ const StudioLayer = named(
     fromSeconds: Type.Optional(
       Type.Number({
         minimum: 0,
-        maximum: MOST_FILE_SECONDS,
+        maximum: MAX_FILE_SECONDS,
         description:
           'Where a video, waveform or sound begins in its file. 0 by default. After the end of a file, the last picture of a video stays',
       }),
@@ -172,7 +172,7 @@ const StudioLayer = named(
 )
 export type StudioLayerData = Static<typeof StudioLayer>
 
-const Pixels = (description: string) => Type.Integer({ minimum: 16, maximum: MOST_SIDE, description })
+const Pixels = (description: string) => Type.Integer({ minimum: 16, maximum: MAX_SIDE, description })
 
 export const PageFormatField = OneOf(PAGE_FORMAT_NAMES, {
   description: `The size of a page by what it is for: ${PAGE_FORMAT_NAMES.map((name) => {
@@ -195,13 +195,13 @@ export const StudioProjectData = named(
           seconds: Type.Optional(
             Type.Number({
               minimum: 0.1,
-              maximum: MOST_VIDEO_SECONDS,
+              maximum: MAX_VIDEO_SECONDS,
               description: `How long a video shows the page. ${DEFAULT_PAGE_SECONDS} by default`,
             }),
           ),
-          layers: Type.Array(StudioLayer, { maxItems: MOST_LAYERS, description: 'The last one is on top' }),
+          layers: Type.Array(StudioLayer, { maxItems: MAX_LAYERS, description: 'The last one is on top' }),
         }),
-        { minItems: 1, maxItems: MOST_PAGES },
+        { minItems: 1, maxItems: MAX_PAGES },
       ),
       sound: Type.Optional(
         Input(
@@ -254,8 +254,8 @@ export const RenderQuery = Input(pageFields)
 
 const FORMATS = ['png', 'jpeg', 'webp', 'mp4'] as const
 export type RenderFormat = (typeof FORMATS)[number]
-const PageNumbers = { minItems: 1, maxItems: MOST_PAGES, uniqueItems: true }
-const PageNumber = Type.Integer({ minimum: 1, maximum: MOST_PAGES })
+const PageNumbers = { minItems: 1, maxItems: MAX_PAGES, uniqueItems: true }
+const PageNumber = Type.Integer({ minimum: 1, maximum: MAX_PAGES })
 
 export const NewRender = Input({
   format: Type.Optional(
@@ -318,8 +318,8 @@ const TEMPLATE_KEYS = Object.keys(TEMPLATES) as [TemplateKey, ...TemplateKey[]]
 const TemplateKeyField = OneOf(TEMPLATE_KEYS, { description: 'The key of a template' })
 export const TemplatePath = Input({ templateKey: TemplateKeyField })
 
-const MOST_PICTURES = 20
-const MOST_BULLETS = 19
+const MAX_PICTURES = 20
+const MAX_BULLETS = 19
 
 export const TemplateValuesInput = named(
   'StudioTemplateValues',
@@ -331,10 +331,10 @@ export const TemplateValuesInput = named(
       when: Type.Optional(Text(1, 120, { description: 'The time of an event, as people read it' })),
       place: Type.Optional(Text(1, 120, { description: 'The place of an event' })),
       bulletTexts: Type.Optional(
-        Type.Array(Text(1, 400), { minItems: 1, maxItems: MOST_BULLETS, description: 'The points, one for each page' }),
+        Type.Array(Text(1, 400), { minItems: 1, maxItems: MAX_BULLETS, description: 'The points, one for each page' }),
       ),
       pictureAssetIds: Type.Optional(
-        Type.Array(Id, { minItems: 1, maxItems: MOST_PICTURES, description: 'Pictures of the media library' }),
+        Type.Array(Id, { minItems: 1, maxItems: MAX_PICTURES, description: 'Pictures of the media library' }),
       ),
       pictureSeconds: Type.Optional(
         Type.Number({ minimum: 1, maximum: 30, description: 'How long each picture is shown. 4 by default' }),

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import { MOST_FIELD_ERRORS } from '../../../core/error.ts'
+import { MAX_FIELD_ERRORS } from '../../../core/error.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../tools/id.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
@@ -27,9 +27,9 @@ import type { TemplateKey } from './templates/index.ts'
 import { studioProjects, studioVersions, type ProjectRow, type VersionRow } from './tables.ts'
 
 /** Projects of a workspace. */
-const MOST_PROJECTS = 200
+const MAX_PROJECTS = 200
 /** Versions of a project that are kept. */
-const MOST_VERSIONS = 20
+const MAX_VERSIONS = 20
 const DATA = '/body/projectData'
 /** The message for a wrong kind of asset, by the first kind that is expected. */
 const WRONG_KIND: Readonly<Record<AssetKind, string>> = {
@@ -67,8 +67,8 @@ export class StudioProjects {
   async create(turn: Turn, userId: string, body: Static<typeof NewProject>): Promise<ProjectViewData> {
     const { name, projectData } = body
     await this.#check(turn, projectData, new Set())
-    if ((await studioProjects.count(turn.sql, { workspaceId: turn.workspaceId })) >= MOST_PROJECTS) {
-      throw Conflict({ message: `A workspace has at most ${MOST_PROJECTS} studio projects.` })
+    if ((await studioProjects.count(turn.sql, { workspaceId: turn.workspaceId })) >= MAX_PROJECTS) {
+      throw Conflict({ message: `A workspace has at most ${MAX_PROJECTS} studio projects.` })
     }
     const now = new Date(this.#clock.now())
     const id = uuidv7(now.getTime())
@@ -111,7 +111,7 @@ export class StudioProjects {
     const change = { name, version, pageCount: projectData.pages.length, updatedAt: new Date(this.#clock.now()) }
     await studioProjects.update(turn.sql, { id }, change)
     await this.#keep(turn, { projectId: id, version, name, data: projectData, createdBy: userId })
-    await studioVersions.delete(turn.sql, { projectId: id, version: atMost(version - MOST_VERSIONS) })
+    await studioVersions.delete(turn.sql, { projectId: id, version: atMost(version - MAX_VERSIONS) })
     turn.audit({ kind: 'studio_project', id })
     const saved = await this.#row(turn.sql, id)
     turn.emit(studioProjectUpdated, summaryOf(saved))
@@ -146,12 +146,12 @@ export class StudioProjects {
 
   async #check(turn: Turn, data: ProjectData, known: ReadonlySet<string>): Promise<void> {
     const errors = checkProject(data, DATA)
-    if (errors.length >= MOST_FIELD_ERRORS) throw ValidationFailed({ errors })
+    if (errors.length >= MAX_FIELD_ERRORS) throw ValidationFailed({ errors })
     const added = assetsOf(data, DATA).filter(({ assetId }) => !known.has(assetId))
     const ids = [...new Set(added.map(({ assetId }) => assetId))]
     const found = new Map((await findAssets(turn.sql, turn.workspaceId, ids)).map((asset) => [asset.id, asset]))
     for (const { assetId, at, fromSeconds, kinds } of added) {
-      if (errors.length >= MOST_FIELD_ERRORS) break
+      if (errors.length >= MAX_FIELD_ERRORS) break
       const asset = found.get(assetId)
       const kind = kinds.find((one) => one === asset?.kind)
       if (asset === undefined || kind === undefined) {

@@ -11,7 +11,7 @@ import {
   CycleView,
   DowngradeInput,
   ExtraAccountsView,
-  MOST_EXTRA_ACCOUNTS,
+  MAX_EXTRA_ACCOUNTS,
   Plan,
   PreviewInput,
   ProrationView,
@@ -192,7 +192,7 @@ export const getExtraAccounts = operation({
     ok('Extra accounts', await billing.reader.extraAccounts(userId, await billing.usedAccounts(userId))),
 })
 
-const Count = Type.Integer({ minimum: 1, maximum: MOST_EXTRA_ACCOUNTS })
+const Count = Type.Integer({ minimum: 1, maximum: MAX_EXTRA_ACCOUNTS })
 
 export const removeExtraAccounts = operation({
   route: 'POST /api/subscriptions/extra-accounts/remove',

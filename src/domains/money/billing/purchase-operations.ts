@@ -9,8 +9,8 @@ import {
   CouponCode,
   CycleView,
   ExtraAccountsView,
-  MOST_EXTRA_ACCOUNTS,
-  MOST_TERMS,
+  MAX_EXTRA_ACCOUNTS,
+  MAX_TERMS,
   Plan,
   ProrationInput,
   SubscriptionView,
@@ -67,7 +67,7 @@ export const renewSubscription = operation({
   access: 'user',
   body: Input({
     terms: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: MOST_TERMS, default: 1, description: 'How many cycles to pay' }),
+      Type.Integer({ minimum: 1, maximum: MAX_TERMS, default: 1, description: 'How many cycles to pay' }),
     ),
     couponCode: Type.Optional(CouponCode),
   }),
@@ -88,7 +88,7 @@ export const addExtraAccounts = operation({
   summary: 'Buy extra social accounts for the rest of the cycle',
   description: `The limit of social accounts rises at once. ${HOW}`,
   access: 'user',
-  body: Input({ count: Type.Integer({ minimum: 1, maximum: MOST_EXTRA_ACCOUNTS }) }),
+  body: Input({ count: Type.Integer({ minimum: 1, maximum: MAX_EXTRA_ACCOUNTS }) }),
   languages: true,
   returns: { 200: Envelope(ExtraAccountsView) },
   errors: PAYMENT_ERRORS,

@@ -22,11 +22,11 @@ export const TermSchema = OneOf(TERMS)
 const Currency = Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217' })
 
 /** The most extra accounts of one user. */
-export const MOST_EXTRA_ACCOUNTS = 1_000
+export const MAX_EXTRA_ACCOUNTS = 1_000
 /** The most cycles that can be paid at once. */
-export const MOST_TERMS = 12
+export const MAX_TERMS = 12
 /** The most accounts that a user can name to keep. */
-const MOST_KEPT = 500
+const MAX_KEPT = 500
 
 export const CouponCode = Type.String({ minLength: 3, maxLength: 40, pattern: '^[A-Za-z0-9_-]+$' })
 
@@ -151,7 +151,7 @@ export const ProrationInput = Input({
   planName: Type.Optional(Plan),
   term: Type.Optional(TermSchema),
   extraAccounts: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: MOST_EXTRA_ACCOUNTS, description: 'How many there shall be in all' }),
+    Type.Integer({ minimum: 0, maximum: MAX_EXTRA_ACCOUNTS, description: 'How many there shall be in all' }),
   ),
   couponCode: Type.Optional(CouponCode),
 })
@@ -162,7 +162,7 @@ export const PreviewInput = Input({
   terms: Type.Optional(
     Type.Integer({
       minimum: 1,
-      maximum: MOST_TERMS,
+      maximum: MAX_TERMS,
       description: 'To preview a renewal instead: how many cycles to pay. Only with `couponCode`.',
     }),
   ),
@@ -194,7 +194,7 @@ export const DowngradeInput = Input({
   planName: Plan,
   keepAccountIds: Type.Optional(
     Type.Array(Id, {
-      maxItems: MOST_KEPT,
+      maxItems: MAX_KEPT,
       description:
         'The accounts of your workspaces to keep active, at most as many as the smaller plan allows. When the plan changes, the others are archived, and a larger plan takes them from the archive again. Without this field all stay, but there cannot be more.',
     }),

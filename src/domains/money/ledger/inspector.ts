@@ -22,7 +22,7 @@ const TIMEOUT_MS = HOUR
 const LOOK_MS = 5 * MINUTE
 const KEPT_MS = 90 * DAY
 /** The most faults of one kind that a report has. */
-const MOST_FAULTS = 100
+const MAX_FAULTS = 100
 
 /**
  * Checks every night that the ledger adds up. The database refuses entries that do not, so a fault means that somebody
@@ -96,7 +96,7 @@ export class LedgerInspector {
 }
 
 async function faultsOf(sql: Sql, { faulty, kind }: (typeof CHECKS)[number]): Promise<Fault[]> {
-  const rows = await faulty.rows(sql, { limit: MOST_FAULTS })
+  const rows = await faulty.rows(sql, { limit: MAX_FAULTS })
   return rows.map(({ actual, expected, id }) => ({
     kind,
     subjectId: id,

@@ -41,8 +41,8 @@ const UNMATCHED = ['received', 'unknown', 'foreign', 'contradicting', 'missed', 
  * Limits of stored webhooks with a wrong signature. Anyone can send these, so they must not fill the disk or keep the
  * database busy. A few are enough for an administrator to see what is wrong.
  */
-const MOST_REFUSED = 100
-const MOST_REFUSED_PER_MINUTE = 20
+const MAX_REFUSED = 100
+const MAX_REFUSED_PER_MINUTE = 20
 const KEPT_BODY = 4_000
 const KEPT_SIGNATURE = 500
 
@@ -163,7 +163,7 @@ export class GatewayEvents {
     const now = this.#clock.now()
     if (now - this.#refused.since >= MINUTE) this.#refused = { since: now, count: 0 }
     this.#refused.count += 1
-    if (this.#refused.count > MOST_REFUSED_PER_MINUTE) return
+    if (this.#refused.count > MAX_REFUSED_PER_MINUTE) return
     // Not the id in its body: an event that Stripe sends later may have that id.
     const eventId = `refused-${sha256(body)}`
     const payload = { body: storable(body, KEPT_BODY), signature: storable(signature, KEPT_SIGNATURE) }
@@ -173,7 +173,7 @@ export class GatewayEvents {
       await gatewayEvents.update(this.#database, { gateway, eventId }, again)
       return
     }
-    await deleteRefused.run(this.#database, { keep: MOST_REFUSED })
+    await deleteRefused.run(this.#database, { keep: MAX_REFUSED })
   }
 
   /** @returns whether its payment is still to be looked up */

@@ -24,7 +24,7 @@ interface Dependencies {
 }
 
 const AT_ONCE = 200
-const MOST_WAIT_MS = HOUR
+const MAX_WAIT_MS = HOUR
 
 /** Finds out what has become of payments and refunds that nobody has asked about. */
 export class PaymentSweeper {
@@ -82,7 +82,7 @@ export class PaymentSweeper {
     const { clock, database, refunds } = this.#dependencies
     const after = await refunds.send(refund)
     if (after.status !== 'created') return
-    await paymentRefunds.update(database, { id: refund.id }, { checkAt: new Date(clock.now() + MOST_WAIT_MS) })
+    await paymentRefunds.update(database, { id: refund.id }, { checkAt: new Date(clock.now() + MAX_WAIT_MS) })
   }
 
   /** Asks less and less often. */
@@ -91,7 +91,7 @@ export class PaymentSweeper {
     const row = await payments.first(database, { id }, { columns: ['status', 'expiresAt', 'gatewayData'] })
     if (row === undefined) return
     const now = clock.now()
-    const next = now + Math.min(MOST_WAIT_MS, MINUTE * 2 ** Math.min(checks, 10))
+    const next = now + Math.min(MAX_WAIT_MS, MINUTE * 2 ** Math.min(checks, 10))
     const end = row.expiresAt === null || !isOpen(row.status) ? next : Date.parse(row.expiresAt)
     const checkAt = isWatched(row, now) ? new Date(Math.min(next, Math.max(end, now + MINUTE))) : null
     await payments.update(database, { id }, { checkAt, checks: checks + 1 })

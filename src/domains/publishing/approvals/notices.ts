@@ -15,7 +15,7 @@ interface Decided extends Named {
 }
 
 /** How many posts a notification names. */
-const MOST_NAMED = 5
+const MAX_NAMED = 5
 
 /** Tells approvers that posts wait for them. @param posts by user id */
 export function notifyApprovers(
@@ -27,8 +27,8 @@ export function notifyApprovers(
   for (const [userId, waiting] of posts) {
     const [first] = waiting
     if (first === undefined) continue
-    const named = waiting.slice(0, MOST_NAMED).map(({ post }) => `“${plainName(postName(post.body))}”`)
-    const names = waiting.length > MOST_NAMED ? [...named, '…'] : named
+    const named = waiting.slice(0, MAX_NAMED).map(({ post }) => `“${plainName(postName(post.body))}”`)
+    const names = waiting.length > MAX_NAMED ? [...named, '…'] : named
     const data = { postId: first.post.id, posts: waiting.length, names: names.join(', ') }
     notify(turn, type, { to: [userId], data })
   }

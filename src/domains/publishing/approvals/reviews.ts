@@ -22,7 +22,7 @@ import type { StageData } from './schemas.ts'
 import type { FlowRow } from './tables.ts'
 
 /** How many decisions a post shows. */
-const MOST_DECISIONS = 50
+const MAX_DECISIONS = 50
 
 /** A post that was submitted. */
 export interface Reviewed extends LoadedPost {
@@ -186,7 +186,7 @@ export class Reviews {
       isCurrent: true,
       decidedAt: this.#now(),
     }
-    return withApproval(loaded, { decisions: [...approval.decisions, added].slice(-MOST_DECISIONS) })
+    return withApproval(loaded, { decisions: [...approval.decisions, added].slice(-MAX_DECISIONS) })
   }
 
   /** Schedules a target that is approved, or publishes it now if its time has passed. */

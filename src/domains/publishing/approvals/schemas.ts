@@ -2,8 +2,8 @@ import { Id, Input, Nullable, OneOf, States, Text, Timestamp, Type, named, type 
 import { APPROVAL_DECISIONS, ApprovalRule, PostView } from '../posts/index.ts'
 import { PostChanges, selectionFields } from '../writing/index.ts'
 
-export const MOST_STAGES = 10
-const MOST_APPROVERS = 50
+export const MAX_STAGES = 10
+const MAX_APPROVERS = 50
 
 const AfterDeadline = States('ApprovalAfterDeadline', 'What happens when nobody has decided before the deadline', {
   remind: 'The approvers are reminded by mail, and the stage stays open',
@@ -16,15 +16,15 @@ export const APPROVED_PARTS = ['text', 'media', 'targets', 'times'] as const
 
 const Approvers = Type.Object(
   {
-    userIds: Type.Optional(Type.Array(Id, { maxItems: MOST_APPROVERS, uniqueItems: true })),
+    userIds: Type.Optional(Type.Array(Id, { maxItems: MAX_APPROVERS, uniqueItems: true })),
     roleIds: Type.Optional(
       Type.Array(Text(1, 64), {
-        maxItems: MOST_APPROVERS,
+        maxItems: MAX_APPROVERS,
         uniqueItems: true,
         description: 'Everybody with one of these roles. The id of a built-in role is its name',
       }),
     ),
-    groupIds: Type.Optional(Type.Array(Id, { maxItems: MOST_APPROVERS, uniqueItems: true })),
+    groupIds: Type.Optional(Type.Array(Id, { maxItems: MAX_APPROVERS, uniqueItems: true })),
     guests: Type.Optional(
       Type.Boolean({ description: 'Whether guests with a link to the post decide as well. Not by default' }),
     ),
@@ -63,7 +63,7 @@ const stageFields = {
 export const FlowInput = Input({
   stages: Type.Array(Input(stageFields), {
     minItems: 1,
-    maxItems: MOST_STAGES,
+    maxItems: MAX_STAGES,
     description: 'In the order in which they open',
   }),
   authorsMayApprove: Type.Optional(

@@ -8,8 +8,8 @@ export const ICS = 'text/calendar; charset=utf-8'
 
 /** Calendars show a post as this long. Shorter events are hard to read. */
 const LENGTH_MS = 15 * MINUTE
-const MOST_NAME = 100
-const MOST_TEXT = 1_000
+const MAX_NAME = 100
+const MAX_TEXT = 1_000
 /** Events that are written at once, between pauses of the main thread. */
 const AT_ONCE = 20
 
@@ -33,7 +33,7 @@ export async function writeFeed(
   const events = posts.flatMap((post) => eventsOf(post, host))
   const write = (some: ICalEventData[]) =>
     new ICalCalendar({
-      name: plain(name, MOST_NAME),
+      name: plain(name, MAX_NAME),
       prodId: { company: 'Crier', product: 'Posts', language: 'EN' },
       x: { 'X-WR-TIMEZONE': timezone },
       events: some,
@@ -77,8 +77,8 @@ function eventOf(post: FeedPost, id: string, at: string, platforms: readonly str
     stamp: new Date(changedAt),
     created: new Date(createdAt),
     lastModified: new Date(changedAt),
-    summary: plain(postName(view), MOST_NAME).replaceAll(/\s+/g, ' '),
-    ...(deletedAt === null && { description: plain(view.content, MOST_TEXT) }),
+    summary: plain(postName(view), MAX_NAME).replaceAll(/\s+/g, ' '),
+    ...(deletedAt === null && { description: plain(view.content, MAX_TEXT) }),
     categories: platforms.map((name) => ({ name })),
     status: isGone ? ICalEventStatus.CANCELLED : isFixed ? ICalEventStatus.CONFIRMED : ICalEventStatus.TENTATIVE,
     x: { 'X-CRIER-STATUS': deletedAt === null ? view.status : 'deleted' },

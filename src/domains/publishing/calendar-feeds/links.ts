@@ -9,7 +9,7 @@ import { TooManyCalendarFeeds } from './errors.ts'
 import type { FeedData, NewFeedData } from './schemas.ts'
 import { calendarFeeds, type FeedRow } from './tables.ts'
 
-const MOST_LINKS = 20
+const MAX_LINKS = 20
 
 /** The links of members to the calendar of a workspace. Tokens are stored as hashes. */
 export class FeedLinks {
@@ -26,7 +26,7 @@ export class FeedLinks {
   /** @returns the link, whose token is not stored. @throws AppError too_many_calendar_feeds */
   async create(turn: Turn, { name }: NewFeedData, userId: string): Promise<{ feed: FeedData; url: string }> {
     const { sql, workspaceId } = turn
-    if ((await calendarFeeds.count(sql, { workspaceId, userId })) >= MOST_LINKS) throw TooManyCalendarFeeds()
+    if ((await calendarFeeds.count(sql, { workspaceId, userId })) >= MAX_LINKS) throw TooManyCalendarFeeds()
     const now = this.#clock.now()
     const at = new Date(now).toISOString()
     const token = secretToken()

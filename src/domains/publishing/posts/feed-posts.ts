@@ -4,8 +4,8 @@ import type { PostData } from './schemas.ts'
 import { posts } from './tables.ts'
 
 /** The maximum number of posts in a calendar, and of deleted ones. */
-const MOST_POSTS = 1_000
-const MOST_DELETED = 200
+const MAX_POSTS = 1_000
+const MAX_DELETED = 200
 
 /** A post as calendars show it. */
 export interface FeedPost {
@@ -55,8 +55,8 @@ const deletedPosts = query({ posts }, (db, $: Parameters) =>
  */
 export async function feedPosts(sql: Sql, workspaceId: string, from: string): Promise<FeedPost[]> {
   const [timed, deleted] = await Promise.all([
-    timedPosts.rows(sql, { workspaceId, from, limit: MOST_POSTS }),
-    deletedPosts.rows(sql, { workspaceId, from, limit: MOST_DELETED }),
+    timedPosts.rows(sql, { workspaceId, from, limit: MAX_POSTS }),
+    deletedPosts.rows(sql, { workspaceId, from, limit: MAX_DELETED }),
   ])
   return [...timed, ...deleted]
 }

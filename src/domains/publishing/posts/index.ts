@@ -46,7 +46,7 @@ export {
   CreatedPost,
   type MediaRef,
   MediaView,
-  MOST_LABELS,
+  MAX_LABELS,
   NewPost,
   newPostFields,
   type NewPostInput,

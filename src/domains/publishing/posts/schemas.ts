@@ -33,13 +33,13 @@ import { PostTextOrigin } from './text-origin/schemas.ts'
 import { PostFix } from './fixes.ts'
 
 /** The longest text of any platform, with room for a long Facebook post. */
-export const MOST_TEXT = 65_000
-const MOST_MEDIA = 35
-const MOST_THREAD = 50
-const MOST_TARGETS = 50
-export const MOST_LABELS = 20
+export const MAX_TEXT = 65_000
+const MAX_MEDIA = 35
+const MAX_THREAD = 50
+const MAX_TARGETS = 50
+export const MAX_LABELS = 20
 
-const Content = Text(0, MOST_TEXT, { description: 'The text' })
+const Content = Text(0, MAX_TEXT, { description: 'The text' })
 const Title = Text(0, 300, { description: 'For platforms that have titles, such as YouTube' })
 const Link = Text(0, 2_048, {
   description: 'A link beside the text. Platforms without a field for it get it at the end of the text',
@@ -47,7 +47,7 @@ const Link = Text(0, 2_048, {
 const FirstComment = Text(0, 10_000, { description: 'Published as a comment below the post' })
 const Tags = Type.Array(Text(1, 100), { maxItems: 60, description: 'For platforms that have tags beside the text' })
 const Labels = Type.Array(Text(1, 50), {
-  maxItems: MOST_LABELS,
+  maxItems: MAX_LABELS,
   uniqueItems: true,
   description: 'To find posts again. Platforms do not see them',
 })
@@ -81,13 +81,13 @@ const MediaItemInput = Input({
   altText: Type.Optional(Nullable(Text(0, 10_000, { description: 'Replaces the alt text of the asset' }))),
 })
 const MediaInput = Type.Array(Type.Union([Id, MediaItemInput]), {
-  maxItems: MOST_MEDIA,
+  maxItems: MAX_MEDIA,
   description: 'Assets of the media library: their ids, or objects with `assetId` or `url`',
 })
 export const MediaView = Type.Array(MediaItem, { description: 'The files, in the order in which they are shown' })
 
 const ThreadInput = Type.Array(Input({ content: Content, media: Type.Optional(MediaInput) }), {
-  maxItems: MOST_THREAD,
+  maxItems: MAX_THREAD,
   description: 'The parts that follow the first one, each a reply to the part before it',
 })
 export const ThreadPart = Type.Object({ content: Type.String(), media: MediaView })
@@ -122,7 +122,7 @@ export const OverrideInput = Input({
 })
 
 const TargetInput = Input({ accountId: Id, override: Type.Optional(Nullable(OverrideInput)) })
-const TargetsInput = Type.Array(TargetInput, { maxItems: MOST_TARGETS, description: 'The accounts to publish at' })
+const TargetsInput = Type.Array(TargetInput, { maxItems: MAX_TARGETS, description: 'The accounts to publish at' })
 
 const LateMinutes = Type.Integer({
   minimum: 0,
@@ -196,7 +196,7 @@ export const PostCopy = Input(
   {
     accountIds: Type.Optional(
       Type.Array(Id, {
-        maxItems: MOST_TARGETS,
+        maxItems: MAX_TARGETS,
         uniqueItems: true,
         description:
           'Other accounts for the copy. What an account of the post publishes differently is kept. Those of the post by default',

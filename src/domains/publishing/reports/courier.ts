@@ -23,7 +23,7 @@ import {
 import { postReport, recordDelivery } from './turns.ts'
 
 /** Characters of the summary in a message. */
-const MOST_CHARACTERS = 4_000
+const MAX_CHARACTERS = 4_000
 
 interface Parts {
   readonly chat: Services['chat']
@@ -84,7 +84,7 @@ export class ReportCourier {
     await this.#parts.chat.messages.send(turn, caller, member, delivery.channelId, {
       // Texts of posts must not mention anyone.
       body: Array.from(body.replaceAll(/<(?=[@!])/g, '‹'))
-        .slice(0, MOST_CHARACTERS)
+        .slice(0, MAX_CHARACTERS)
         .join(''),
       attachments: [attachmentId],
       clientId: `report-${deliveryId}`,

@@ -32,7 +32,7 @@ import { reportView, reportViews } from './views.ts'
 /** How long reports are kept. */
 const KEPT_MS = 90 * DAY
 /** How many reports that members have requested can be open in a workspace. */
-const MOST_OPEN = 10
+const MAX_OPEN = 10
 /** Longer than all attempts take. The job of an older open report was lost. */
 const LOST_MS = HOUR
 
@@ -87,7 +87,7 @@ export class ReportFiles {
       turn.audit({ kind: 'report', id: same.id })
       return reportView(same, [])
     }
-    if (open.length >= MOST_OPEN) throw TooManyReports()
+    if (open.length >= MAX_OPEN) throw TooManyReports()
     const row = await this.request(turn, request)
     turn.audit({ kind: 'report', id: row.id })
     return reportView(row, [])

@@ -100,8 +100,8 @@ const RecipientStatus = States('ReportRecipientStatus', 'Whether an address gets
 })
 export type RecipientStatusName = Static<typeof RecipientStatus>
 
-export const MOST_RECIPIENTS = 20
-export const MOST_CHANNELS = 5
+export const MAX_RECIPIENTS = 20
+export const MAX_CHANNELS = 5
 
 const ScheduleStatus = States('ReportScheduleStatus', 'Whether a schedule makes reports', {
   active: 'The next report is made at `nextReportAt`',
@@ -122,13 +122,13 @@ const scheduleFields = {
     'The language of the reports, their mails and the pages of their links. By default that of the settings of the member who creates the schedule',
   ),
   recipientEmails: Type.Array(EmailInput, {
-    maxItems: MOST_RECIPIENTS,
+    maxItems: MAX_RECIPIENTS,
     uniqueItems: true,
     description:
       'Addresses that get a mail with a link to each report. People who are not members of the workspace must agree first, and can unsubscribe by a link in each mail',
   }),
   channelIds: Type.Array(Id, {
-    maxItems: MOST_CHANNELS,
+    maxItems: MAX_CHANNELS,
     uniqueItems: true,
     description: 'Channels that get each report as a message with the file, from `createdBy`',
   }),

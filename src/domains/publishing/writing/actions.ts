@@ -13,7 +13,7 @@ import {
   canAct,
   notPossible,
   reservationsOf,
-  MOST_LABELS,
+  MAX_LABELS,
   type PostBody,
   type PostData,
   type RescheduleInput,
@@ -168,8 +168,8 @@ export class PostActions {
     const old = before.post.labels
     const labels = [...new Set([...old, ...add])].filter((label) => !remove.includes(label))
     if (labels.length === old.length && labels.every((label) => old.includes(label))) return undefined
-    if (labels.length > MOST_LABELS) {
-      const message = `would give the post ${labels.length} labels, and it can have ${MOST_LABELS}`
+    if (labels.length > MAX_LABELS) {
+      const message = `would give the post ${labels.length} labels, and it can have ${MAX_LABELS}`
       throw ValidationFailed({ errors: [{ path: '/body/addLabels', code: 'too_many', message }] })
     }
     const updatedAt = new Date(this.#clock.now()).toISOString()

@@ -20,7 +20,7 @@ const OPEN_POSTS: MemoryKey<{ atMost: number | undefined }> = {
 
 /** How long a check uses a count, because clients check a post again and again while it is written. */
 const COUNTED_FOR_MS = 10 * SECOND
-const MOST_COUNTED = 1_000
+const MAX_COUNTED = 1_000
 
 /** How many posts fit, and the error for those that do not. */
 export interface PostAllowance {
@@ -52,7 +52,7 @@ export class PostQuota {
     const used = await countOpen(sql, workspaceId)
     this.#counted.delete(workspaceId)
     this.#counted.set(workspaceId, { used, until: now + COUNTED_FOR_MS })
-    dropOldest(this.#counted, MOST_COUNTED)
+    dropOldest(this.#counted, MAX_COUNTED)
     return (await this.#plans.shortage(workspaceId, 'openPosts', used))?.error
   }
 

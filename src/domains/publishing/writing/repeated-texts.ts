@@ -23,7 +23,7 @@ import {
 const NEAR_MS = HOUR
 
 /** More posts of an account within an hour are not looked at. No platform takes as many. */
-const MOST_NEAR = 1_000
+const MAX_NEAR = 1_000
 
 /** A text that an account is to publish at a time. */
 export interface WantedText {
@@ -69,7 +69,7 @@ const sameTexts = query({ posts, postTargets }, (db, $: Wanted) => {
         .where('status', '=', raw<TargetStatus>`any(${$.statuses}::text[])`)
         .where('remoteDeletedAt', 'is', null)
         .orderBy('scheduledAt')
-        .limit(raw.lit(MOST_NEAR))
+        .limit(raw.lit(MAX_NEAR))
         .as('t'),
     )
     .innerJoin('posts as p', 'p.id', 't.postId')

@@ -79,7 +79,7 @@ type Report = Pick<Found, 'capabilities' | 'capabilitiesAt' | 'error'> & {
 }
 
 /** How many different replies of platforms are remembered. */
-const MOST_REPLIES = 1_000
+const MAX_REPLIES = 1_000
 
 const NOTHING: LiveCapabilities = { limits: {}, blocked: {}, details: {} }
 const NO_BUDGETS: BudgetsByName = {}
@@ -172,7 +172,7 @@ export class AccountCapabilities {
     if (parsed === undefined) {
       parsed = JSON.parse(text) as object
       this.#parsed.set(text, parsed)
-      dropOldest(this.#parsed, MOST_REPLIES)
+      dropOldest(this.#parsed, MAX_REPLIES)
     }
     return parsed
   }
@@ -202,7 +202,7 @@ export class AccountCapabilities {
     const last = this.#answers.get(answer.accountId)
     if (last !== undefined && isSame(last, answer)) return last
     this.#answers.set(answer.accountId, answer)
-    dropOldest(this.#answers, MOST_REPLIES)
+    dropOldest(this.#answers, MAX_REPLIES)
     return answer
   }
 

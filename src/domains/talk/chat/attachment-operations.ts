@@ -3,7 +3,7 @@ import { from, operation } from '../../../core/operation.ts'
 import { created, FILE } from '../../../core/reply.ts'
 import { Envelope } from '../../../core/schema.ts'
 import { StorageFull, StorageUnavailable } from '../../../storage/errors.ts'
-import { MOST_ATTACHMENT_BYTES } from './attachments.ts'
+import { MAX_ATTACHMENT_BYTES } from './attachments.ts'
 import { EmptyAttachment } from './errors.ts'
 import { Attachment, AttachmentPath, ChannelsPath } from './schemas.ts'
 
@@ -17,7 +17,7 @@ export const uploadChatAttachment = operation({
   access: 'chat:write',
   workspace: from.path('workspaceId'),
   path: ChannelsPath,
-  upload: { kind: 'multipart', maxBytes: MOST_ATTACHMENT_BYTES },
+  upload: { kind: 'multipart', maxBytes: MAX_ATTACHMENT_BYTES },
   returns: { 201: Envelope(Attachment) },
   errors: [EmptyAttachment, StorageFull, StorageUnavailable],
   example: { path: { workspaceId } },

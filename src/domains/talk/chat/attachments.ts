@@ -21,7 +21,7 @@ import type { AttachmentData } from './schemas.ts'
 import { chatAttachments, chatTables, type ChatAttachment } from './tables.ts'
 
 /** Maximum size of one file in bytes. */
-export const MOST_ATTACHMENT_BYTES = 5 * 1024 * 1024
+export const MAX_ATTACHMENT_BYTES = 5 * 1024 * 1024
 
 /** How long a file is kept before a message with it is sent. */
 const LOOSE_MS = DAY

@@ -9,9 +9,9 @@ import { ChannelArchived } from './errors.ts'
 import type { ChannelData, MessageData } from './schemas.ts'
 
 /** Channels that the actor of one workspace holds in memory. */
-const MOST_CHANNELS = 500
+const MAX_CHANNELS = 500
 /** Messages with a `clientId` that are held per channel, so that a resend needs no lookup. */
-const MOST_RECENT = 200
+const MAX_RECENT = 200
 
 /** A channel in memory. It is always current, because only turns of its workspace change it. */
 export class CachedChannel {
@@ -34,7 +34,7 @@ export class CachedChannel {
 
   remember(key: string, message: MessageData): void {
     this.#recent.set(key, message)
-    dropOldest(this.#recent, MOST_RECENT)
+    dropOldest(this.#recent, MAX_RECENT)
   }
 
   forgetRecent(): void {
@@ -64,7 +64,7 @@ export class ChannelCache {
 
   /** Drops the oldest channels. Called between batches, when none has unwritten changes. */
   trim(): void {
-    dropOldest(this.#channels, MOST_CHANNELS)
+    dropOldest(this.#channels, MAX_CHANNELS)
   }
 }
 

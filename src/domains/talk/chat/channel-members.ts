@@ -4,7 +4,7 @@ import { Conflict, Forbidden, NotFound } from '../../../core/errors.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { requireMembers } from '../../workspace/workspaces/index.ts'
 import type { ChannelMemberships } from './channel-memberships.ts'
-import { addMembers, MOST_MEMBERS } from './channels.ts'
+import { addMembers, MAX_MEMBERS } from './channels.ts'
 import { writeChange } from './change-writer.ts'
 import { NotOfThisKind } from './errors.ts'
 import { channelCreated, channelLeft, channelUpdated } from './events.ts'
@@ -30,8 +30,8 @@ export class ChannelMembers {
     await requireMembers(turn, 'userIds', userIds)
     const added = userIds.filter((id) => !cached.channel.memberIds.includes(id))
     if (added.length === 0) return cached.channel
-    if (cached.channel.memberIds.length + added.length > MOST_MEMBERS) {
-      throw Conflict({ message: `A private channel has at most ${MOST_MEMBERS} members. Remove others first.` })
+    if (cached.channel.memberIds.length + added.length > MAX_MEMBERS) {
+      throw Conflict({ message: `A private channel has at most ${MAX_MEMBERS} members. Remove others first.` })
     }
     addMembers(turn, channelId, added)
     const channel = this.#write(turn, cached, caller.userId, added, [])

@@ -20,8 +20,8 @@ import { channelMembers, channels } from './tables.ts'
 
 type NewChannelInput = Static<typeof NewChannel>
 
-export const MOST_MEMBERS = 500
-const MOST_OTHERS = 8
+export const MAX_MEMBERS = 500
+const MAX_OTHERS = 8
 
 /** Creates, changes and deletes channels and direct conversations. All methods run in turns. */
 export class ChannelService {
@@ -109,8 +109,8 @@ export class ChannelService {
     await this.#plans.requireRoom(turn.workspaceId, 'channels', count)
     const isPrivate = input.private === true
     const members = isPrivate ? [...new Set([caller.userId, ...memberIds])].sort(byCode) : []
-    if (members.length > MOST_MEMBERS) {
-      throw Conflict({ message: `A private channel has at most ${MOST_MEMBERS} members. Name fewer in memberIds.` })
+    if (members.length > MAX_MEMBERS) {
+      throw Conflict({ message: `A private channel has at most ${MAX_MEMBERS} members. Name fewer in memberIds.` })
     }
     await requireMembers(turn, 'memberIds', memberIds)
     const channel = this.#insert(turn, caller, {
@@ -130,8 +130,8 @@ export class ChannelService {
         throw fault(field, 'not_here', 'belongs to a channel, not to a direct conversation')
     }
     const others = (input.userIds ?? []).filter((id) => id !== caller.userId)
-    if (others.length === 0 || others.length > MOST_OTHERS) {
-      throw fault('userIds', 'count', `must name 1 to ${MOST_OTHERS} others`)
+    if (others.length === 0 || others.length > MAX_OTHERS) {
+      throw fault('userIds', 'count', `must name 1 to ${MAX_OTHERS} others`)
     }
     await requireMembers(turn, 'userIds', others, input.userIds)
     const members = [caller.userId, ...others].sort(byCode)

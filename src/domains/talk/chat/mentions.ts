@@ -4,7 +4,7 @@ const USER = /<@([0-9a-f-]{36})>/g
 const CHANNEL = '<!channel>'
 
 /** Users whom one message can mention by name. */
-const MOST = 100
+const MAX = 100
 
 export interface Mentioned {
   /** Ids as written, in order, without duplicates. Whether they exist is not checked. */
@@ -16,7 +16,7 @@ export interface Mentioned {
 export function mentionsIn(body: string): Mentioned {
   if (!body.includes('<')) return NOBODY
   const userIds = [...body.matchAll(USER)].map(([, id = '']) => id).filter(isUuid)
-  return { userIds: [...new Set(userIds)].slice(0, MOST), everyone: body.includes(CHANNEL) }
+  return { userIds: [...new Set(userIds)].slice(0, MAX), everyone: body.includes(CHANNEL) }
 }
 
 const NOBODY: Mentioned = { userIds: [], everyone: false }

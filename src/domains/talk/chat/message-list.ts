@@ -29,7 +29,7 @@ interface PageRow extends MessageRow {
   readonly top: number
 }
 
-const MOST_WITH_HISTORY = 10
+const MAX_WITH_HISTORY = 10
 interface Reading {
   readonly channelId: string
   /** Numbers below this one, in descending order. Starts at the newest if neither this nor `after` is set. */
@@ -85,7 +85,7 @@ export class MessageList {
     // An empty page names this number. It was read before the page: the changes after it lead to the right state.
     const range = await findRange(this.#sql, workspaceId, userId, channelId)
     if (range === undefined) throw NotFound()
-    const limit = asked.history ? Math.min(asked.limit ?? MOST_WITH_HISTORY, MOST_WITH_HISTORY) : (asked.limit ?? 30)
+    const limit = asked.history ? Math.min(asked.limit ?? MAX_WITH_HISTORY, MAX_WITH_HISTORY) : (asked.limit ?? 30)
     const { next, rows } = await this.#page(channelId, asked, place, limit)
     const listed = rows.map(messageView)
     return {

@@ -7,7 +7,7 @@ import type { CachedChannel } from './channel-cache.ts'
 const POLICY = { burst: 10, perSecond: 5 }
 
 /** Token buckets that one channel holds. Above this, full ones are dropped. */
-const MOST_BUCKETS = 1_000
+const MAX_BUCKETS = 1_000
 
 /**
  * Limits how fast one user may write in one channel: 5 messages a second, 10 at once. The count is kept where the turns
@@ -37,7 +37,7 @@ export class MessageRateLimit {
     turn.settled(() => {
       bucket.take(now)
       cached.buckets.set(userId, bucket)
-      if (cached.buckets.size > MOST_BUCKETS) dropFull(cached, now)
+      if (cached.buckets.size > MAX_BUCKETS) dropFull(cached, now)
     })
   }
 }

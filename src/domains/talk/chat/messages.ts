@@ -28,7 +28,7 @@ import { chatAttachments, chatEdits, chatMentions, chatMessages, chatReactions }
 type NewMessageInput = Static<typeof NewMessage>
 type SendRequest = PreludeRequest<Static<typeof ChannelPath>, unknown, NewMessageInput>
 
-const MOST_EDITS = 100
+const MAX_EDITS = 100
 
 /** Sends, edits and deletes messages. All methods run in turns. */
 export class Messages {
@@ -136,8 +136,8 @@ export class Messages {
     const before = await findLiving(turn, channelId, messageId)
     if (before.author !== caller.userId) throw NotYourMessage()
     if (before.body === body) return before
-    if (before.edits >= MOST_EDITS)
-      throw Conflict({ message: `A message can be edited at most ${MOST_EDITS} times. Send another one instead.` })
+    if (before.edits >= MAX_EDITS)
+      throw Conflict({ message: `A message can be edited at most ${MAX_EDITS} times. Send another one instead.` })
     const mentions = await mentionsOf(turn, member, cached.channel, body)
     const at = new Date(this.#clock.now()).toISOString()
     const edits = before.edits + 1

@@ -11,9 +11,9 @@ import type { MessageData } from './schemas.ts'
 import { withoutReaction, withReaction } from './state.ts'
 import { chatMessages, chatReactions } from './tables.ts'
 
-const MOST_EMOJI = 20
-const MOST_REACTIONS = 500
-const MOST_PINS = 50
+const MAX_EMOJI = 20
+const MAX_REACTIONS = 500
+const MAX_PINS = 50
 
 interface MessagePlace {
   readonly channelId: string
@@ -36,9 +36,9 @@ export class ReactionsAndPins {
     }
     const reactions = withReaction(message.reactions, emoji, actorId)
     if (reactions === message.reactions) return message
-    if (reactions.length > MOST_EMOJI || count(reactions) > MOST_REACTIONS) {
+    if (reactions.length > MAX_EMOJI || count(reactions) > MAX_REACTIONS) {
       throw Conflict({
-        message: `A message has at most ${MOST_EMOJI} different emoji and ${MOST_REACTIONS} reactions.`,
+        message: `A message has at most ${MAX_EMOJI} different emoji and ${MAX_REACTIONS} reactions.`,
       })
     }
     const at = this.#now()
@@ -90,6 +90,6 @@ function count(reactions: MessageData['reactions']): number {
 
 async function requireRoomForPin(turn: Turn, channelId: string): Promise<void> {
   const count = await chatMessages.count(turn.sql, { channelId, pinnedAt: not(null) })
-  if (count >= MOST_PINS)
-    throw Conflict({ message: `A channel has at most ${MOST_PINS} pinned messages. Unpin one first.` })
+  if (count >= MAX_PINS)
+    throw Conflict({ message: `A channel has at most ${MAX_PINS} pinned messages. Unpin one first.` })
 }

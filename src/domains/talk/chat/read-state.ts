@@ -2,7 +2,7 @@ import { expressionBuilder, type SelectQueryBuilder } from 'kysely'
 import type { ChatDatabase } from './tables.ts'
 
 /** The newest messages that are counted, with those of the user, which do not count. */
-const MOST_COUNTED = 1_000
+const MAX_COUNTED = 1_000
 
 type Database = ChatDatabase & { c: ChatDatabase['channels']; rd: ChatDatabase['chatReads'] }
 
@@ -21,7 +21,7 @@ export function readState({ joinedAt, userId }: { readonly joinedAt: string; rea
     .whereRef('n.channelId', '=', 'c.id')
     .where('n.seq', '>', readSeq)
     .orderBy('n.seq', 'desc')
-    .limit(e.lit(MOST_COUNTED))
+    .limit(e.lit(MAX_COUNTED))
   const byOthers = (of: typeof newest) =>
     e
       .selectFrom(of.as('m'))
@@ -34,7 +34,7 @@ export function readState({ joinedAt, userId }: { readonly joinedAt: string; rea
     .where('mt.userId', '=', userId)
     .whereRef('mt.channelId', '=', 'c.id')
     .where('mt.seq', '>', readSeq)
-    .limit(e.lit(MOST_COUNTED))
+    .limit(e.lit(MAX_COUNTED))
   const unread = byOthers(newest).where('m.deletedAt', 'is', null)
   // Each in its own subquery. Otherwise a `limit` applies to the whole union.
   const mentions = e

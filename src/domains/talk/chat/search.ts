@@ -14,11 +14,11 @@ import { chatTables, type ChatDatabase } from './tables.ts'
 
 type Found = Static<typeof FoundMessage>
 
-const MOST_TERMS = 10
+const MAX_TERMS = 10
 /** Up to this many matches are sorted by time. With more, messages are read newest first instead. */
-const MOST_MATCHES = 2_000
+const MAX_MATCHES = 2_000
 /** The maximum number of messages that are read, newest first, for one page. */
-const MOST_READ = 5_000
+const MAX_READ = 5_000
 /** Characters of a snippet before and after the first match. */
 const [BEFORE, AFTER] = [60, 180]
 
@@ -193,19 +193,19 @@ async function findRows(
     from: values(from),
     limit: limit + 1,
   }
-  const matched = await countMatches.row(database, { workspaceId, terms, most: MOST_MATCHES + 1 })
-  if ((matched?.count ?? 0) <= MOST_MATCHES) {
-    return { rows: await findMatches.rows(database, { ...filters, terms, most: MOST_MATCHES }) }
+  const matched = await countMatches.row(database, { workspaceId, terms, most: MAX_MATCHES + 1 })
+  if ((matched?.count ?? 0) <= MAX_MATCHES) {
+    return { rows: await findMatches.rows(database, { ...filters, terms, most: MAX_MATCHES }) }
   }
   await database.rows(BY_TIME)
-  const rows = await readNewest.rows(database, { ...filters, most: MOST_READ })
+  const rows = await readNewest.rows(database, { ...filters, most: MAX_READ })
   if (rows.length > limit) return { rows }
-  return { rows, lastRead: await findLastRead.row(database, { ...reading, offset: MOST_READ - 1 }) }
+  return { rows, lastRead: await findLastRead.row(database, { ...reading, offset: MAX_READ - 1 }) }
 }
 
 function termsOf(text: string): string[] {
   const terms = text.toLowerCase().split(/\s+/)
-  return terms.filter((term) => /[\p{L}\p{N}]/u.test(term)).slice(0, MOST_TERMS)
+  return terms.filter((term) => /[\p{L}\p{N}]/u.test(term)).slice(0, MAX_TERMS)
 }
 
 /** All terms, the last one as a prefix. They are quoted, so that they cannot contain query syntax. */

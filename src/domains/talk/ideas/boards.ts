@@ -14,7 +14,7 @@ import { cutRank, isRank } from './cursor.ts'
 import { ColumnNotEmpty } from './errors.ts'
 import { ideaBoardCreated, ideaBoardDeleted, ideaBoardUpdated } from './events.ts'
 import { boardsIn, rankAt } from './order.ts'
-import { MOST_BOARDS, type BoardChangeData, type BoardData, type NewBoardData } from './schemas.ts'
+import { MAX_BOARDS, type BoardChangeData, type BoardData, type NewBoardData } from './schemas.ts'
 import { ideaBoards, ideas, type BoardColumn, type BoardRow } from './tables.ts'
 
 const DEFAULT_COLUMNS = [{ name: 'Ideas' }, { name: 'In progress' }, { name: 'Done' }]
@@ -113,10 +113,10 @@ export class IdeaBoards {
   /** @throws AppError conflict when the workspace has as many boards as it can have */
   async create(turn: Turn, { columns, description = '', name }: NewBoardData, userId: string): Promise<BoardData> {
     const { workspaceId } = turn
-    if ((await ideaBoards.count(turn.sql, { workspaceId })) >= MOST_BOARDS) {
+    if ((await ideaBoards.count(turn.sql, { workspaceId })) >= MAX_BOARDS) {
       throw Conflict({
-        message: `A workspace can have at most ${MOST_BOARDS} idea boards. Delete one first.`,
-        details: { limit: MOST_BOARDS },
+        message: `A workspace can have at most ${MAX_BOARDS} idea boards. Delete one first.`,
+        details: { limit: MAX_BOARDS },
       })
     }
     const now = this.#clock.now()

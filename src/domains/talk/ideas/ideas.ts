@@ -12,7 +12,7 @@ import { ColumnFull, IdeaMerged } from './errors.ts'
 import { ideaCreated, ideaDeleted, ideaMoved, ideaUpdated } from './events.ts'
 import { matchText } from './match-text.ts'
 import { ideasIn, rankAt } from './order.ts'
-import { MOST_IDEAS, type IdeaChangeData, type IdeaMoveData, type NewIdeaData, type OwnIdeaData } from './schemas.ts'
+import { MAX_IDEAS, type IdeaChangeData, type IdeaMoveData, type NewIdeaData, type OwnIdeaData } from './schemas.ts'
 import { ideas, type BoardRow, type IdeaRow } from './tables.ts'
 import { filesOf, ideaView, ownViews } from './views.ts'
 
@@ -40,10 +40,10 @@ export class IdeaService {
     const board = await boardOf(turn, boardId)
     const columnId = columnOf(board, input.column)
     const count = await ideas.count(turn.sql, { boardId })
-    if (count >= MOST_IDEAS) {
+    if (count >= MAX_IDEAS) {
       throw Conflict({
-        message: `A board can have at most ${MOST_IDEAS} ideas. Delete or merge some, or use another board.`,
-        details: { limit: MOST_IDEAS },
+        message: `A board can have at most ${MAX_IDEAS} ideas. Delete or merge some, or use another board.`,
+        details: { limit: MAX_IDEAS },
       })
     }
     await requireRoom(turn.sql, board, columnId)
@@ -130,10 +130,10 @@ export class IdeaService {
     const board = await boardOf(turn, input.boardId)
     const columnId = columnOf(board, input.column)
     const hasLeft = board.id !== before.boardId
-    if (hasLeft && (await ideas.count(turn.sql, { boardId: board.id })) >= MOST_IDEAS) {
+    if (hasLeft && (await ideas.count(turn.sql, { boardId: board.id })) >= MAX_IDEAS) {
       throw Conflict({
-        message: `A board can have at most ${MOST_IDEAS} ideas. Delete or merge some, or use another board.`,
-        details: { limit: MOST_IDEAS },
+        message: `A board can have at most ${MAX_IDEAS} ideas. Delete or merge some, or use another board.`,
+        details: { limit: MAX_IDEAS },
       })
     }
     if (hasLeft || columnId !== before.columnId) await requireRoom(turn.sql, board, columnId)

@@ -16,12 +16,12 @@ import { Several } from '../../../core/several.ts'
 import { ActorView } from '../../publishing/writing/index.ts'
 import { IdeaStatusSchema } from './states.ts'
 
-export const MOST_BOARDS = 200
-export const MOST_COLUMNS = 20
-export const MOST_IDEAS = 2_000
-const MOST_FILES = 20
+export const MAX_BOARDS = 200
+export const MAX_COLUMNS = 20
+export const MAX_IDEAS = 2_000
+const MAX_FILES = 20
 
-const ColumnLimit = Type.Union([Type.Integer({ minimum: 1, maximum: MOST_IDEAS }), Type.Null()], {
+const ColumnLimit = Type.Union([Type.Integer({ minimum: 1, maximum: MAX_IDEAS }), Type.Null()], {
   description: 'How many ideas the column can have. Null without a limit',
 })
 
@@ -55,7 +55,7 @@ export const NewBoard = Input({
   columns: Type.Optional(
     Type.Array(Input({ name: Text(1, 100), limit: Type.Optional(ColumnLimit) }), {
       minItems: 1,
-      maxItems: MOST_COLUMNS,
+      maxItems: MAX_COLUMNS,
       description: 'The columns in their order. `Ideas`, `In progress` and `Done` by default',
     }),
   ),
@@ -68,7 +68,7 @@ export const BoardChange = Input({
   columns: Type.Optional(
     Type.Array(Input({ _id: Type.Optional(Id), name: Text(1, 100), limit: Type.Optional(ColumnLimit) }), {
       minItems: 1,
-      maxItems: MOST_COLUMNS,
+      maxItems: MAX_COLUMNS,
       description:
         'All columns in their new order. One without `_id` is added, and one that is missing is deleted if it has no ideas. A limit below the number of ideas is allowed: the column takes no more until some have left',
     }),
@@ -144,7 +144,7 @@ export type OwnIdeaData = Static<typeof OwnIdeaView>
 const ideaFields = {
   title: Text(1, 200),
   description: Text(0, 10_000),
-  assetIds: Type.Array(Id, { maxItems: MOST_FILES, uniqueItems: true, description: 'Assets of the media library' }),
+  assetIds: Type.Array(Id, { maxItems: MAX_FILES, uniqueItems: true, description: 'Assets of the media library' }),
 }
 
 const place = {
@@ -241,13 +241,13 @@ export const NewIdeaComment = Input({
   body: Text(1, 8_000, { description: 'The text' }),
   mentions: Type.Optional(
     Type.Array(Id, {
-      maxItems: MOST_FILES,
+      maxItems: MAX_FILES,
       uniqueItems: true,
       description: 'Ids of members. They get a mail, unless their notification settings say otherwise',
     }),
   ),
   attachments: Type.Optional(
-    Type.Array(Id, { maxItems: MOST_FILES, uniqueItems: true, description: 'Ids of assets of the media library' }),
+    Type.Array(Id, { maxItems: MAX_FILES, uniqueItems: true, description: 'Ids of assets of the media library' }),
   ),
 })
 export type NewIdeaCommentData = Static<typeof NewIdeaComment>

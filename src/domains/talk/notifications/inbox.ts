@@ -18,7 +18,7 @@ import { actorsOf, viewOf } from './views.ts'
 
 const KEPT_DAYS = 90
 /** Notifications that a user keeps. */
-const MOST = 1_000
+const MAX = 1_000
 /** Rows that one statement deletes. */
 const ROWS = 250
 /** Users whose notifications one statement counts. */
@@ -47,7 +47,7 @@ const firstTooMuch = query({ notifications }, (db, $: { userIds: readonly string
         .whereRef('userId', '=', 'u.id')
         .orderBy('latestAt', 'desc')
         .orderBy('id', 'desc')
-        .offset(raw.lit(MOST))
+        .offset(raw.lit(MAX))
         .limit(raw.lit(1))
         .as('n'),
     )

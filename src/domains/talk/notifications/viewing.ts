@@ -8,7 +8,7 @@ import type { Foundation } from '../../../foundation.ts'
 import { userScreens } from './tables.ts'
 
 /** Sockets of a user that are looked at. */
-const MOST_SOCKETS = 100
+const MAX_SOCKETS = 100
 /** How often changes are written. Only the last one of a socket is. */
 const WRITE_MS = 300
 /** Rows of a node that has died expire. */
@@ -144,7 +144,7 @@ export class Screens implements Viewing {
 
 /** Whether a user has this on one of their screens. */
 export async function isViewing(sql: Sql, userId: string, resource: ViewedResource, now: number): Promise<boolean> {
-  const rows = await userScreens.find(sql, { userId, until: greaterThan(new Date(now)) }, { limit: MOST_SOCKETS })
+  const rows = await userScreens.find(sql, { userId, until: greaterThan(new Date(now)) }, { limit: MAX_SOCKETS })
   return rows.some(({ resources }) => resources.includes(keyOf(resource)))
 }
 

@@ -4,7 +4,7 @@ import { operation } from '../../../core/operation.ts'
 import { created, FILE } from '../../../core/reply.ts'
 import { Envelope } from '../../../core/schema.ts'
 import { StorageFull, StorageUnavailable } from '../../../storage/errors.ts'
-import { MOST_ATTACHMENT_BYTES } from './attachments.ts'
+import { MAX_ATTACHMENT_BYTES } from './attachments.ts'
 import { AttachmentPath, TicketAttachment } from './schemas.ts'
 
 export const uploadTicketAttachment = operation({
@@ -13,7 +13,7 @@ export const uploadTicketAttachment = operation({
   description:
     'At most 10 MB, of a type that the media library takes. Use its id or URL in `attachments` within a day. Until then only you can see it.',
   access: 'user',
-  upload: { kind: 'multipart', maxBytes: MOST_ATTACHMENT_BYTES },
+  upload: { kind: 'multipart', maxBytes: MAX_ATTACHMENT_BYTES },
   returns: { 201: Envelope(TicketAttachment) },
   errors: [DamagedFile, EmptyFile, ImageTooLarge, StorageFull, StorageUnavailable, UnsafeFile, UnsupportedFile],
   example: {},

@@ -17,7 +17,7 @@ import type { Storage } from '../../../storage/storage.ts'
 import type { TicketAttachmentData } from './schemas.ts'
 import { supportAttachments, supportMessages, supportTickets, type AttachmentRow } from './tables.ts'
 
-export const MOST_ATTACHMENT_BYTES = 10 * 1024 * 1024
+export const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024
 
 /** How long a file is kept before a message has it. */
 const LOOSE_MS = DAY

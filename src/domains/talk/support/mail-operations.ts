@@ -4,7 +4,7 @@ import { operation } from '../../../core/operation.ts'
 import { ok } from '../../../core/reply.ts'
 import { Envelope, Id, Nullable, OneOf, Type } from '../../../core/schema.ts'
 import { StorageFull, StorageUnavailable } from '../../../storage/errors.ts'
-import { MOST_MAIL_BYTES } from './mail/drop-folder.ts'
+import { MAX_MAIL_BYTES } from './mail/drop-folder.ts'
 
 export const receiveSupportMail = operation({
   route: 'POST /api/support/inbound-mail',
@@ -15,7 +15,7 @@ export const receiveSupportMail = operation({
   bearer: 'own',
   signature: 'crier-signature',
   limit: 'none',
-  upload: { kind: 'raw', maxBytes: MOST_MAIL_BYTES },
+  upload: { kind: 'raw', maxBytes: MAX_MAIL_BYTES },
   returns: {
     200: Envelope(
       Type.Object({

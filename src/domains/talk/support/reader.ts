@@ -72,7 +72,7 @@ function counted(db: Kysely<DatabaseOf<{ supportTickets: typeof supportTickets }
 }
 
 /** Older tickets are not timed: the times show how the team works now, and to read all would take ever longer. */
-const MOST_TIMED = 10_000
+const MAX_TIMED = 10_000
 
 const timesOfResponses = timesOf('firstResponseAt')
 const timesOfResolutions = timesOf('resolvedAt')
@@ -90,7 +90,7 @@ function timesOf(done: 'firstResponseAt' | 'resolvedAt') {
             return raw<string>`${row.ref('createdAt')} + ${hours} * interval '1 hour'`.as('dueAt')
           })
           .orderBy('id', 'desc')
-          .limit(raw.lit(MOST_TIMED))
+          .limit(raw.lit(MAX_TIMED))
           .as('target'),
       )
       .select((e) => {

@@ -3,12 +3,12 @@ import { Id, Input, named, Nullable, ResourceBase, Text, Timestamp, Type, type S
 import { Several, SeveralTexts } from '../../../core/several.ts'
 import { MessageRole, PrioritySchema, TicketStatusSchema } from './states.ts'
 
-export const MOST_MESSAGES = 1_000
-export const MOST_OPEN = 100
+export const MAX_MESSAGES = 1_000
+export const MAX_OPEN = 100
 /** How many unverified tickets may be open that claim to be from one user. */
-export const MOST_UNVERIFIED = 20
-const MOST_FILES = 10
-export const MOST_TEXT = 20_000
+export const MAX_UNVERIFIED = 20
+const MAX_FILES = 10
+export const MAX_TEXT = 20_000
 
 export const TicketAttachment = named(
   'TicketAttachment',
@@ -72,11 +72,11 @@ export const TicketView = named(
 export type TicketData = Static<typeof TicketView>
 
 const Attachments = Type.Array(Text(1, 500), {
-  maxItems: MOST_FILES,
+  maxItems: MAX_FILES,
   uniqueItems: true,
   description: 'Files from uploadTicketAttachment: their ids or URLs',
 })
-const Message = Text(1, MOST_TEXT, { description: 'The text' })
+const Message = Text(1, MAX_TEXT, { description: 'The text' })
 const Category = Text(1, 50, { description: 'Such as `billing` or `streaming`' })
 
 export const NewTicket = Input({
@@ -151,7 +151,7 @@ export const CannedReplyView = named(
   }),
 )
 export type CannedReplyData = Static<typeof CannedReplyView>
-const canned = { title: Text(1, 100), content: Text(1, MOST_TEXT) }
+const canned = { title: Text(1, 100), content: Text(1, MAX_TEXT) }
 export const NewCannedReply = Input(canned)
 export const CannedReplyChange = Input({
   title: Type.Optional(canned.title),

@@ -15,9 +15,9 @@ import { ticketCreated, ticketNoteAdded, ticketUpdated } from './events.ts'
 import type { TicketNotices } from './notices.ts'
 import { findTicket, type Party, type TicketReader } from './reader.ts'
 import {
-  MOST_MESSAGES,
-  MOST_OPEN,
-  MOST_UNVERIFIED,
+  MAX_MESSAGES,
+  MAX_OPEN,
+  MAX_UNVERIFIED,
   type NewReplyData,
   type NewTicketData,
   type TicketChangeData,
@@ -62,7 +62,7 @@ export class Tickets {
   async createIn(tx: Transaction, party: Party, input: NewTicketData, byMail = false): Promise<TicketData> {
     const { userId } = party
     const openCount = await supportTickets.count(tx, { userId, status: not('closed' as const) })
-    if (openCount >= MOST_OPEN) throw TooManyOpen(MOST_OPEN)
+    if (openCount >= MAX_OPEN) throw TooManyOpen(MAX_OPEN)
     const owner = { userId, claimedUserId: null, unverifiedFrom: null }
     return this.#needs.reader.view(tx, await this.#create(tx, owner, input, byMail), party)
   }
@@ -78,7 +78,7 @@ export class Tickets {
     input: Omit<NewTicketData, 'attachments'>,
   ): Promise<string> {
     const openCount = await supportTickets.count(tx, { claimedUserId, status: not('closed' as const) })
-    if (openCount >= MOST_UNVERIFIED) throw TooManyOpen(MOST_UNVERIFIED)
+    if (openCount >= MAX_UNVERIFIED) throw TooManyOpen(MAX_UNVERIFIED)
     return (await this.#create(tx, { userId: null, claimedUserId, unverifiedFrom }, input, true)).id
   }
 
@@ -230,9 +230,9 @@ export class Tickets {
       readonly attachments: readonly string[]
     },
   ): Promise<MessageRow> {
-    if ((await supportMessages.count(tx, { ticketId })) >= MOST_MESSAGES) {
-      const details = { limit: MOST_MESSAGES }
-      throw Conflict({ message: `A ticket can have at most ${MOST_MESSAGES} messages. Create a new ticket.`, details })
+    if ((await supportMessages.count(tx, { ticketId })) >= MAX_MESSAGES) {
+      const details = { limit: MAX_MESSAGES }
+      throw Conflict({ message: `A ticket can have at most ${MAX_MESSAGES} messages. Create a new ticket.`, details })
     }
     const { attachments, ...message } = added
     const now = this.#clock.now()

@@ -30,7 +30,7 @@ const DELAYS_MS = [
 export const RETRY_MS = 3 * DAY
 
 /** The longest time that an endpoint can ask to wait, the longest delay of `DELAYS_MS`. */
-const MOST_WAIT_MS = 12 * HOUR
+const MAX_WAIT_MS = 12 * HOUR
 
 /** The delay before the next attempt, with up to a fifth added or removed by chance. */
 export function delayAfter(failures: number, random: () => number = Math.random): number {
@@ -96,7 +96,7 @@ export class Attempts {
         // PostgreSQL cannot store the character 0 in text.
         responseBody: reply.bytes.toString('utf8').replaceAll('\0', '�'),
         error: ok ? null : refusal(reply.status),
-        waitMs: ok ? 0 : Math.min(MOST_WAIT_MS, (retryAfterOf(reply.headers, this.#clock.now()) ?? 0) * SECOND),
+        waitMs: ok ? 0 : Math.min(MAX_WAIT_MS, (retryAfterOf(reply.headers, this.#clock.now()) ?? 0) * SECOND),
       }
     } catch (error) {
       if (!(error instanceof OutgoingError)) throw error

@@ -24,7 +24,7 @@ const AT_ONCE = 4
 /** How long an idle endpoint stays claimed, so that the next event needs neither a job nor a new lease. */
 const REST_MS = 5 * SECOND
 /** How many events can be skipped before the cursor of the endpoint is stored. */
-const MOST_PASSED = 1_000
+const MAX_PASSED = 1_000
 
 interface Parts {
   readonly sql: Sql
@@ -163,7 +163,7 @@ export class Deliverer {
       const done = await this.#sendAll(webhook, work, limits)
       if (done.length === 0 && work.messages.length > 0) return undefined
       const cursor = cursorAfter(webhook, work, done)
-      if (done.length === 0 && Math.abs(cursor - position.stored) < MOST_PASSED) {
+      if (done.length === 0 && Math.abs(cursor - position.stored) < MAX_PASSED) {
         position.webhook = { ...webhook, cursor }
         continue
       }

@@ -11,7 +11,7 @@ import type { DisabledReason } from './states.ts'
 import { webhookDeliveries, webhooks, type DeliveryRow, type WebhookRow } from './tables.ts'
 
 /** After so many failures in a row, an unordered endpoint gets nothing until its next attempt either. */
-const MOST_FAILURES = 10
+const MAX_FAILURES = 10
 
 /** Endpoints whose progress one statement stores. */
 const AT_ONCE = 200
@@ -222,7 +222,7 @@ function blockedAfter(
   retryAt: number | undefined,
 ): Date | null {
   const asked = done.flatMap(({ at, result: { waitMs } }) => (waitMs > 0 ? [at + waitMs] : []))
-  const isBlocked = failures > 0 && (ordered || failures >= MOST_FAILURES)
+  const isBlocked = failures > 0 && (ordered || failures >= MAX_FAILURES)
   const until = Math.max(0, ...asked, ...(isBlocked && retryAt !== undefined ? [retryAt] : []))
   return until === 0 ? null : new Date(until)
 }

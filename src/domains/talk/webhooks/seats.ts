@@ -1,7 +1,7 @@
 import type { Logger } from '../../../core/log.ts'
 
 /** How many endpoints a node serves without a job: those that reply in time, and those whose reply is late. */
-const MOST = { prompt: 1_000, late: 1_000, latePerWorkspace: 100 }
+const MAX = { prompt: 1_000, late: 1_000, latePerWorkspace: 100 }
 
 /** The place of an endpoint among those that a node serves. */
 export interface Seat {
@@ -21,13 +21,13 @@ type Work = (signal: AbortSignal, seat: Seat) => Promise<void>
  */
 export class Seats {
   readonly #log: Logger
-  readonly #most: typeof MOST
+  readonly #most: typeof MAX
   readonly #closing = new AbortController()
   readonly #prompt = new Set<Promise<void>>()
   /** The workspace of each endpoint. */
   readonly #late = new Map<Promise<void>, string>()
 
-  constructor(log: Logger, most = MOST) {
+  constructor(log: Logger, most = MAX) {
     this.#log = log
     this.#most = most
   }

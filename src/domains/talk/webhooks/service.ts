@@ -21,7 +21,7 @@ import type { ChangedWebhookData, NewWebhookData, WebhookChangeData, WebhookData
 import type { Wakes } from './wakes.ts'
 
 /** The most webhooks of a workspace, whatever its plan allows. */
-const MOST = 100
+const MAX = 100
 /** How long a replaced secret stays valid, in seconds, unless the request says otherwise. */
 export const KEEP_SECONDS = 86_400
 
@@ -49,9 +49,9 @@ export class WebhookService {
     const { plans, secrets } = this.#parts
     const count = await webhooks.count(turn.sql, { workspaceId: turn.workspaceId })
     await plans.requireRoom(turn.workspaceId, 'webhooks', count)
-    if (count >= MOST)
+    if (count >= MAX)
       throw Conflict({
-        message: `A workspace can have at most ${MOST} webhooks; this one has ${count}. Delete one first.`,
+        message: `A workspace can have at most ${MAX} webhooks; this one has ${count}. Delete one first.`,
       })
     const now = clock.now()
     const at = new Date(now).toISOString()

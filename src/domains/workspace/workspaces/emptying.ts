@@ -34,7 +34,7 @@ const KEYS = `
 
 /** How long a statement should take, in milliseconds. */
 const WANTED_MS = 10
-const [FEWEST, FIRST, MOST] = [10, 1, 5_000]
+const [FEWEST, FIRST, MAX] = [10, 1, 5_000]
 
 /**
  * Deletes the rows of workspaces in small statements, each in its own transaction. One statement for a large workspace
@@ -67,7 +67,7 @@ export class WorkspaceEmptying {
         const deleted = await this.#sql.run(statement, [workspaceId, rows])
         if (deleted < rows) break
         const took = Math.max(1, this.#clock.monotonic() - before)
-        rows = Math.round(Math.min(MOST, Math.max(FEWEST, (rows * WANTED_MS) / took)))
+        rows = Math.round(Math.min(MAX, Math.max(FEWEST, (rows * WANTED_MS) / took)))
       }
     }
   }

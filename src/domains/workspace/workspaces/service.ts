@@ -44,7 +44,7 @@ const PURGED_AT_ONCE = 10
 const CLOCK_SKEW_MS = 1_000
 
 /** How far in the future a second factor can become required. */
-const MOST_NOTICE_MS = 90 * DAY
+const MAX_NOTICE_MS = 90 * DAY
 
 /** Whether the caller may change the time from which members need a second factor. */
 function requireMayProtect(caller: Caller, member: Member, at: string | null, now: number): void {
@@ -57,7 +57,7 @@ function requireMayProtect(caller: Caller, member: Member, at: string | null, no
         'Turn on a second factor for your own account first, with POST /api/auth/totp, or sign in with a passkey. Otherwise you would lock yourself out.',
     })
   }
-  if (Date.parse(at) <= now + MOST_NOTICE_MS) return
+  if (Date.parse(at) <= now + MAX_NOTICE_MS) return
   const message = 'must be at most 90 days from now'
   const errors = [{ path: '/body/secondFactorRequiredAt', code: 'too_late', message }]
   throw ValidationFailed({ errors })

@@ -1,7 +1,7 @@
 import { parseForeignJson } from '../../../../tools/clean-text.ts'
 
 const TIMEOUT_MS = 5_000
-const MOST_BYTES = 1_000_000
+const MAX_BYTES = 1_000_000
 
 /** The status of a provider's response, and its body parsed as JSON. */
 export interface ProviderResponse {
@@ -38,7 +38,7 @@ async function readSome(response: Response): Promise<string> {
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.length
-    if (size > MOST_BYTES) throw new Error(`the response is larger than ${MOST_BYTES} bytes`)
+    if (size > MAX_BYTES) throw new Error(`the response is larger than ${MAX_BYTES} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -3,7 +3,7 @@ import { AppError } from '../../../../core/error.ts'
 import type { PlatformStatistics } from '../../../publishing/analytics/index.ts'
 import type { AiOutcome } from '../outcome.ts'
 import { ProviderError } from '../providers/provider.ts'
-import { MOST_SENTENCES } from '../providers/prompts.ts'
+import { MAX_SENTENCES } from '../providers/prompts.ts'
 import type { Providers } from '../providers/providers.ts'
 import type { AiJobRow } from '../tables.ts'
 import { newPrints } from '../written/prints.ts'
@@ -35,7 +35,7 @@ export class Analyst {
     report(0.2)
     const task = { facts, question: request.text, settings: request.settings, model }
     const { ignoredSettings, promptVersion, sentences } = await provider.analysis(task, signal, ({ count, text }) =>
-      report(0.2 + 0.7 * Math.min(1, count / (MOST_SENTENCES + 1)), text),
+      report(0.2 + 0.7 * Math.min(1, count / (MAX_SENTENCES + 1)), text),
     )
     report(0.9)
     const kept = keepProven(sentences, facts)

@@ -9,7 +9,7 @@ export interface AnalysisFact {
 }
 
 /** How many accounts get separate facts: those with the most followers. */
-const MOST_ACCOUNTS = 20
+const MAX_ACCOUNTS = 20
 
 const LABELS = {
   followers: 'followers',
@@ -42,7 +42,7 @@ export function factsOf({ accounts, previousSpan, span, totals }: PlatformStatsD
       values: [accountCount, value, ...changeOf(value, previousValue)],
     })
   }
-  const shown = accounts.toSorted((one, other) => followersOf(other) - followersOf(one)).slice(0, MOST_ACCOUNTS)
+  const shown = accounts.toSorted((one, other) => followersOf(other) - followersOf(one)).slice(0, MAX_ACCOUNTS)
   for (const account of shown) found.push(...ofAccount(account, compared))
   return found.map((fact, index) => ({ ...fact, factNumber: index + 1 }))
 }

@@ -12,9 +12,9 @@ import {
 } from './provider.ts'
 
 /** Sentences of the longest summary. */
-const MOST_SENTENCES = 3
+const MAX_SENTENCES = 3
 /** Facts of an analysis. */
-const MOST_FACTS = 20
+const MAX_FACTS = 20
 /** Emoji that captions get, by setting. */
 const EMOJI_COUNT = { none: 0, few: 1, many: 3 } as const
 
@@ -56,7 +56,7 @@ function captions({ settings, subject, variantCount }: CaptionTask): Drafts {
 function analysis({ facts, question }: AnalysisTask): Analysis {
   return {
     sentences: facts
-      .slice(0, MOST_FACTS)
+      .slice(0, MAX_FACTS)
       .map(({ factNumber, statement }) => ({ text: statement, factNumbers: [factNumber] })),
     ignoredSettings: ['tone', 'language', ...(question === null ? [] : (['question'] as const))],
     promptVersion: null,
@@ -73,7 +73,7 @@ function materialOf({ asset, text }: CaptionSubject): string {
 
 /** Different captions of the same material: a summary, its best sentence, and both with the usual closing. */
 function textsOf(material: string, closing: string | null): string[] {
-  const summary = summarize(material, MOST_SENTENCES).join(' ')
+  const summary = summarize(material, MAX_SENTENCES).join(' ')
   const best = summarize(material, 1).join(' ')
   const two = summarize(material, 2).join(' ')
   const closed = closing === null ? [] : [`${summary}\n\n${closing}`, `${best}\n\n${closing}`]

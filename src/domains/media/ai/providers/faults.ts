@@ -10,9 +10,9 @@ const WHO_CHECKS: Readonly<Record<ProviderOwner, string>> = {
 }
 
 /** The largest reply that is read. The texts of one request have a fraction of it. */
-export const MOST_REPLY_BYTES = 2_000_000
+export const MAX_REPLY_BYTES = 2_000_000
 /** How long a provider may pause within a reply. */
-export const MOST_PAUSE_MS = 30_000
+export const MAX_PAUSE_MS = 30_000
 
 /** The error of a request without a whole reply. What a provider does each time is not worth another request. */
 export function connectionFault(fault: OutgoingFault | undefined, cause: unknown): ProviderError {
@@ -20,7 +20,7 @@ export function connectionFault(fault: OutgoingFault | undefined, cause: unknown
     return new ProviderError('The AI provider sent a reply that is too large to be a text.', false, cause)
   }
   if (fault === 'stalled') {
-    const seconds = MOST_PAUSE_MS / 1_000
+    const seconds = MAX_PAUSE_MS / 1_000
     return new ProviderError(`The AI provider stopped in the middle of its reply for ${seconds} seconds.`, false, cause)
   }
   if (fault === 'refused') {

@@ -17,7 +17,7 @@ import type { TargetRules } from '../../../../fetch/target.ts'
 import type { CaptionDraft } from '../text/polish.ts'
 import { connectionFault, statusFault, type ProviderOwner } from './faults.ts'
 import { providerFetch } from './provider-fetch.ts'
-import { ANALYSIS_PROMPT, CAPTION_PROMPT, fill, MOST_SENTENCES } from './prompts.ts'
+import { ANALYSIS_PROMPT, CAPTION_PROMPT, fill, MAX_SENTENCES } from './prompts.ts'
 import { ProviderError, type AiProvider, type CaptionTask, type Drafts, type PartialReply } from './provider.ts'
 
 export interface OpenAiSettings {
@@ -34,12 +34,12 @@ export interface OpenAiSettings {
 
 /** How often the model is asked again after a reply that does not fit the schema. */
 const REPEATS = 2
-const MOST_TOKENS = 4_000
+const MAX_TOKENS = 4_000
 /** Characters of an incomplete reply that are passed on. */
-const MOST_PARTIAL = 20_000
+const MAX_PARTIAL = 20_000
 /** Parts of long texts are left out. */
-const MOST_TEXT = 12_000
-const MOST_EXAMPLE = 500
+const MAX_TEXT = 12_000
+const MAX_EXAMPLE = 500
 const EXAMPLES = 5
 
 const CaptionReply = Input({
@@ -98,7 +98,7 @@ export function openAiProvider({ baseUrl, idleMs, key, outgoing, owner, rules }:
       instructions: request.system,
       messages,
       output: Output.object({ schema }),
-      maxOutputTokens: MOST_TOKENS,
+      maxOutputTokens: MAX_TOKENS,
       // Crier repeats requests itself: replies that do not fit here, and faults as attempts of the job.
       maxRetries: 0,
       abortSignal: signal,
@@ -152,7 +152,7 @@ export function openAiProvider({ baseUrl, idleMs, key, outgoing, owner, rules }:
     },
     analysis: async (task, signal, onPartial) => {
       const { language, tone } = task.settings
-      const system = fill(ANALYSIS_PROMPT, { language, tone, sentenceCount: MOST_SENTENCES })
+      const system = fill(ANALYSIS_PROMPT, { language, tone, sentenceCount: MAX_SENTENCES })
       const facts = task.facts.map(({ factNumber, statement }) => ({ factNumber, statement }))
       const document = JSON.stringify({ question: task.question, facts })
       const { sentences } = await askUntilFit(
@@ -177,7 +177,7 @@ interface ModelRequest {
 /** Passes on what a model has written so far. */
 function reporter(onPartial: ((reply: PartialReply) => void) | undefined, separator: string) {
   return (texts: readonly string[]) => {
-    if (texts.length > 0) onPartial?.({ count: texts.length, text: texts.join(separator).slice(0, MOST_PARTIAL) })
+    if (texts.length > 0) onPartial?.({ count: texts.length, text: texts.join(separator).slice(0, MAX_PARTIAL) })
   }
 }
 
@@ -212,10 +212,10 @@ function systemOf({ settings, variantCount }: CaptionTask): string {
 /** The texts of users as one JSON document, which keeps them apart from the instructions. */
 function documentOf({ subject: { asset, past, text } }: CaptionTask): string {
   return JSON.stringify({
-    text: text?.slice(0, MOST_TEXT) ?? null,
+    text: text?.slice(0, MAX_TEXT) ?? null,
     asset,
     usualHashtags: past.hashtags.slice(0, 20).map(({ hashtag }) => hashtag),
-    examples: past.examples.slice(0, EXAMPLES).map((example) => example.slice(0, MOST_EXAMPLE)),
+    examples: past.examples.slice(0, EXAMPLES).map((example) => example.slice(0, MAX_EXAMPLE)),
   })
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 /** Sentences of an analysis. */
-export const MOST_SENTENCES = 12
+export const MAX_SENTENCES = 12
 
 /** A prompt in a file. A changed prompt is a new file with the next number, so a version always means the same text. */
 export interface Prompt {

@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers'
 import { Readable } from 'node:stream'
 import type { Outgoing } from '../../../../fetch/outgoing.ts'
 import type { TargetRules } from '../../../../fetch/target.ts'
-import { isPage, MOST_PAUSE_MS, MOST_REPLY_BYTES, pageFault } from './faults.ts'
+import { isPage, MAX_PAUSE_MS, MAX_REPLY_BYTES, pageFault } from './faults.ts'
 
 /** The time for one reply. */
 const TIMEOUT_MS = 90_000
@@ -14,7 +14,7 @@ const TIMEOUT_MS = 90_000
 export function providerFetch(
   outgoing: Outgoing,
   rules: TargetRules | undefined,
-  idleMs: number = MOST_PAUSE_MS,
+  idleMs: number = MAX_PAUSE_MS,
 ): typeof fetch {
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input)
@@ -24,7 +24,7 @@ export function providerFetch(
         url,
         headers: Object.fromEntries(new Headers(init?.headers)),
         body: typeof init?.body === 'string' ? init.body : undefined,
-        maxBytes: MOST_REPLY_BYTES,
+        maxBytes: MAX_REPLY_BYTES,
         timeoutMs: TIMEOUT_MS,
         idleMs,
         signal: init?.signal ?? undefined,

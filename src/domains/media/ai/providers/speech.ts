@@ -5,7 +5,7 @@ import { Nullable, Type } from '../../../../core/schema.ts'
 import { OutgoingError, type OutgoingReply } from '../../../../fetch/outgoing.ts'
 import { languageTag } from '../transcripts/language.ts'
 import type { Segment } from '../transcripts/segments.ts'
-import { connectionFault, isPage, MOST_PAUSE_MS, pageFault, statusFault, type ProviderOwner } from './faults.ts'
+import { connectionFault, isPage, MAX_PAUSE_MS, pageFault, statusFault, type ProviderOwner } from './faults.ts'
 import type { OpenAiSettings } from './openai.ts'
 import { ProviderError } from './provider.ts'
 import { parseForeignJson } from '../../../../tools/clean-text.ts'
@@ -33,7 +33,7 @@ export interface SpeechProvider {
 /** Five minutes of FLAC have about 5 MB. OpenAI accepts 25 MB. */
 const PIECE_SECONDS = 300
 const TIMEOUT_MS = 300_000
-const MOST_BYTES = 4_000_000
+const MAX_BYTES = 4_000_000
 /** How often a piece is sent again after a fault that may be temporary. More are attempts of the job. */
 const REPEATS = 2
 
@@ -60,7 +60,7 @@ const Reply = Compile(
 /** Speech recognition by an OpenAI-compatible API (`/audio/transcriptions`). */
 export function openAiSpeech({
   baseUrl,
-  idleMs = MOST_PAUSE_MS,
+  idleMs = MAX_PAUSE_MS,
   key,
   outgoing,
   owner,
@@ -75,7 +75,7 @@ export function openAiSpeech({
           url,
           headers: { 'content-type': body.type, ...(key !== undefined && { authorization: `Bearer ${key}` }) },
           body: await body.bytes(),
-          maxBytes: MOST_BYTES,
+          maxBytes: MAX_BYTES,
           timeoutMs: TIMEOUT_MS,
           idleMs,
           signal,

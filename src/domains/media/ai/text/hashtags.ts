@@ -18,7 +18,7 @@ export interface HashtagRecord {
 }
 
 /** Words of this length at least become hashtags. */
-const LEAST_LETTERS = 4
+const MIN_LETTERS = 4
 
 /** The hashtags of a text, with their signs. Tickers such as `$ABC` are left out. */
 export function hashtagsIn(text: string): string[] {
@@ -92,7 +92,7 @@ function stressed(text: string): string[] {
   const counts = new Map<string, { word: string; count: number }>()
   for (const match of text.matchAll(/[\p{L}\p{M}]+/gu)) {
     const [word] = match
-    if (word.length < LEAST_LETTERS) continue
+    if (word.length < MIN_LETTERS) continue
     const isName = /^\p{Lu}/u.test(word) && /[\p{L}\p{N},] $/u.test(text.slice(0, match.index))
     const known = counts.get(word.toLowerCase()) ?? { word, count: 0 }
     known.count += isName ? 2 : 1

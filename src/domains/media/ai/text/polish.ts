@@ -16,7 +16,7 @@ export interface CaptionRules {
 }
 
 /** How many emoji a caption may have. */
-const MOST_EMOJI = { none: 0, few: 3, many: 10 } as const
+const MAX_EMOJI = { none: 0, few: 3, many: 10 } as const
 const EMOJI = /\p{RGI_Emoji}|\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F?/gv
 /** Control characters except the line feed, and characters that change the direction of text or are not visible. */
 const HIDDEN =
@@ -69,7 +69,7 @@ function withoutWords(text: string, words: readonly string[]): string {
     if (pattern === undefined) continue
     // Removing one can join the parts of another. A text in which that goes on is none that anybody would publish.
     for (let round = 0; pattern.test(left); round += 1) {
-      if (round === MOST_ROUNDS) return ''
+      if (round === MAX_ROUNDS) return ''
       left = left.replaceAll(pattern, ' ')
     }
   }
@@ -77,7 +77,7 @@ function withoutWords(text: string, words: readonly string[]): string {
 }
 
 /** How often a text is searched for a word that is not wanted. */
-const MOST_ROUNDS = 10
+const MAX_ROUNDS = 10
 
 /** Whether a text contains a word that the workspace does not want. */
 export function isBanned(text: string, words: readonly string[]): boolean {
@@ -104,7 +104,7 @@ function wordPattern(word: string): RegExp | undefined {
 }
 
 function limitEmoji(text: string, { emoji }: CaptionRules): string {
-  let left = MOST_EMOJI[emoji]
+  let left = MAX_EMOJI[emoji]
   return text.replaceAll(EMOJI, (one) => {
     if (/^[\d#*]$/.test(one)) return one
     left -= 1

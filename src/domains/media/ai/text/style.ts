@@ -5,7 +5,7 @@ import type { StyleData } from '../schemas.ts'
 import { sentencesOf } from './sentences.ts'
 
 /** Fewer posts do not show a style. */
-export const LEAST_POSTS = 3
+export const MIN_POSTS = 3
 const TOP_HASHTAGS = 10
 const EXAMPLES = 3
 const EXCERPT = 140

@@ -3,7 +3,7 @@ import { plain, type Segment } from './segments.ts'
 
 /** Two lines of the length that subtitles usually have. */
 const LINE = 42
-const MOST_CHARACTERS = 2 * LINE
+const MAX_CHARACTERS = 2 * LINE
 
 /** Subtitles as SubRip, which knows no formatting and no escapes. */
 export function toSrt(segments: readonly Segment[]): string {
@@ -44,7 +44,7 @@ export function fromVtt(vtt: string): Segment[] {
  */
 function cuesOf(segments: readonly Segment[]): Segment[] {
   const cues = segments.flatMap((segment) => {
-    const parts = linesOf(segment.text, MOST_CHARACTERS)
+    const parts = linesOf(segment.text, MAX_CHARACTERS)
     const { endSeconds, startSeconds } = segment
     const perCharacter = (endSeconds - startSeconds) / parts.join('').length
     let at = startSeconds

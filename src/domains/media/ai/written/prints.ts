@@ -10,9 +10,9 @@ const WINDOW = 4
  */
 const SENTENCE = { least: 5, most: RUN + WINDOW - 2 }
 /** A shorter text gets no fingerprint as a whole, because anybody could have written it. */
-const LEAST_WORDS = 3
+const MIN_WORDS = 3
 /** The longest text of a platform has about 12,000. */
-const MOST_WORDS = 20_000
+const MAX_WORDS = 20_000
 
 const WORDS = new Intl.Segmenter('en', { granularity: 'word' })
 
@@ -49,9 +49,9 @@ function* printing(text: string, prints: Set<string>): Generator<undefined> {
     }
     const length = words.length - first
     if (length >= SENTENCE.least && length <= SENTENCE.most) prints.add(printOf(words.slice(first)))
-    if (words.length > MOST_WORDS) break
+    if (words.length > MAX_WORDS) break
   }
-  if (words.length >= LEAST_WORDS) prints.add(printOf(words))
+  if (words.length >= MIN_WORDS) prints.add(printOf(words))
   const runs: string[] = []
   for (let at = 0; at + RUN <= words.length; at += 1) {
     runs.push(printOf(words.slice(at, at + RUN)))

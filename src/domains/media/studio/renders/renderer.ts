@@ -37,7 +37,7 @@ interface Attempt {
 /** How long the storage reservation lasts while the files are stored. */
 const RESERVATION_MS = 30 * MINUTE
 /** Shorter than the timeout of the job, so that the rendering can record why it failed. */
-const MOST_MS = 30 * MINUTE
+const MAX_MS = 30 * MINUTE
 /** The share of media work in the progress. The rest is for storing the files. */
 const WORK_SHARE = 0.9
 const EXTENSIONS: Readonly<Record<RenderFormat, string>> = { png: 'png', jpeg: 'jpg', webp: 'webp', mp4: 'mp4' }
@@ -88,7 +88,7 @@ export class StudioRenderer {
 
   /** @throws RenderError if it takes too long, because another attempt would, too */
   async #limited(row: RenderRow, signal: AbortSignal, report: (fraction: number) => void): Promise<void> {
-    const { mostMs = MOST_MS } = this.#dependencies
+    const { mostMs = MAX_MS } = this.#dependencies
     const limit = AbortSignal.timeout(mostMs)
     try {
       await this.#work(row, AbortSignal.any([signal, limit]), report)

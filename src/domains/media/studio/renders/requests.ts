@@ -11,7 +11,7 @@ import { studioRenderCreated, studioRenderUpdated } from '../events.ts'
 import { renderStudioPages } from '../jobs.ts'
 import {
   DEFAULT_PAGE_SECONDS,
-  MOST_VIDEO_SECONDS,
+  MAX_VIDEO_SECONDS,
   OPEN_STATES,
   type NewRenderData,
   type StudioRenderData,
@@ -22,9 +22,9 @@ import { studioProjects, studioRenders, studioVersions, type ProjectRow, type Re
 import type { RenderOutcome } from './outcome.ts'
 
 /** Renderings of a workspace that have not ended. */
-const MOST_OPEN = 50
+const MAX_OPEN = 50
 /** Renderings of a project that are kept. */
-const MOST_KEPT = 100
+const MAX_KEPT = 100
 
 interface Dependencies {
   readonly sql: Sql
@@ -56,12 +56,12 @@ export class StudioRenders {
     const open = await studioRenders.find(
       turn.sql,
       { workspaceId: turn.workspaceId, status: anyOf(OPEN_STATES) },
-      { orderBy: ['id asc'], limit: MOST_OPEN },
+      { orderBy: ['id asc'], limit: MAX_OPEN },
     )
     // A repeated request returns the same rendering.
     const same = open.find((row) => isSame(row, { projectId, version: project.version, format, folderId, pageNumbers }))
     if (same !== undefined) return renderView(same)
-    if (open.length >= MOST_OPEN) {
+    if (open.length >= MAX_OPEN) {
       throw Conflict({
         message: `${open.length} renderings of this workspace have not ended. Wait for one, or cancel it.`,
       })
@@ -173,8 +173,8 @@ export class StudioRenders {
       ? 'needs pages of the same width and height'
       : width % 2 !== 0 || height % 2 !== 0
         ? 'needs pages whose width and height are even numbers'
-        : pages.reduce((sum, page) => sum + (page.seconds ?? DEFAULT_PAGE_SECONDS), 0) > MOST_VIDEO_SECONDS
-          ? `needs pages of at most ${MOST_VIDEO_SECONDS} seconds in total`
+        : pages.reduce((sum, page) => sum + (page.seconds ?? DEFAULT_PAGE_SECONDS), 0) > MAX_VIDEO_SECONDS
+          ? `needs pages of at most ${MAX_VIDEO_SECONDS} seconds in total`
           : undefined
     if (message !== undefined) throw ValidationFailed({ errors: [{ path: '/body/format', code: 'pages', message }] })
   }
@@ -184,9 +184,9 @@ export class StudioRenders {
     const kept = await studioRenders.find(
       turn.sql,
       { projectId },
-      { columns: ['id'], orderBy: ['id desc'], limit: MOST_KEPT },
+      { columns: ['id'], orderBy: ['id desc'], limit: MAX_KEPT },
     )
-    const oldest = kept[MOST_KEPT - 1]
+    const oldest = kept[MAX_KEPT - 1]
     if (oldest === undefined) return
     const ended = anyOf(['done', 'failed', 'cancelled'] as const)
     await studioRenders.delete(turn.sql, { projectId, id: lessThan(oldest.id), status: ended })

@@ -47,7 +47,7 @@ export function boxItem(gap: number, size: readonly [width: number, height: numb
 }
 
 const STEPS = 60
-const LEAST_SCALE = 0.1
+const MIN_SCALE = 0.1
 
 /** The height of items, in pixels. */
 export function heightOf(items: readonly Item[], width: number, scale: number): number {
@@ -57,10 +57,10 @@ export function heightOf(items: readonly Item[], width: number, scale: number): 
 /** The largest share of their size, at most 1, in which the texts of a column fit a height. */
 export function scaleOf(items: readonly Item[], width: number, height: number): number {
   for (let step = 0; step < STEPS; step += 1) {
-    const scale = LEAST_SCALE ** (step / STEPS)
+    const scale = MIN_SCALE ** (step / STEPS)
     if (heightOf(items, width, scale) <= height) return scale
   }
-  return LEAST_SCALE
+  return MIN_SCALE
 }
 
 export interface Column {

@@ -42,7 +42,7 @@ export function readableOn(ground: string, ...colors: readonly string[]): string
 }
 
 /** A shade is at least this strong, so that it hides details behind small letters. */
-const LEAST_OPACITY = 0.55
+const MIN_OPACITY = 0.55
 
 /**
  * A color with opacity that makes a text readable on every picture below it, however bright or dark.
@@ -56,7 +56,7 @@ export function shadeFor(text: string, preferred: string): string {
       const mixed = shade.map((value) => value * opacity + picture * (1 - opacity)) as [number, number, number]
       return contrast(ink, mixed) >= READABLE
     })
-  let opacity = LEAST_OPACITY
+  let opacity = MIN_OPACITY
   while (opacity < 1 && !isEnough(opacity)) opacity += 0.02
   const hex = Math.ceil(Math.min(1, opacity) * 255).toString(16)
   return `${color.slice(0, 7)}${hex.padStart(2, '0')}`

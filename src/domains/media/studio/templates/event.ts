@@ -8,7 +8,7 @@ const SHARES = {
   wide: { picture: [0.44, 0.36, 0.28, 0.2], color: [0.08] },
 } as const
 /** Texts may become as small as this share of their size before the picture makes room. */
-const LEAST_SCALE = 0.85
+const MIN_SCALE = 0.85
 
 export const event: Template = {
   name: 'Event',
@@ -44,7 +44,7 @@ export const event: Template = {
     }
     const shares = SHARES[isWide ? 'wide' : 'tall'][assetId === undefined ? 'color' : 'picture']
     const layouts = shares.map((share) => (isWide ? beside : below)(texts, share, style))
-    const best = layouts.find(({ scale }) => scale >= LEAST_SCALE) ?? layouts.at(-1)
+    const best = layouts.find(({ scale }) => scale >= MIN_SCALE) ?? layouts.at(-1)
     if (best === undefined) return []
     return [{ ...page, layers: [box(best.picture, accentColor), ...picture(assetId, best.picture), ...best.layers()] }]
   },

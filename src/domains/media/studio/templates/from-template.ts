@@ -5,8 +5,8 @@ import { findTranscript } from '../../ai/index.ts'
 import { findAssets } from '../../assets/index.ts'
 import type { FieldError } from '../../../../core/error.ts'
 import {
-  MOST_PAGES,
-  MOST_VIDEO_SECONDS,
+  MAX_PAGES,
+  MAX_VIDEO_SECONDS,
   type NewFromTemplate,
   type ProjectData,
   type TemplateValues,
@@ -38,8 +38,8 @@ export async function projectOf(
   }
   const timed = assets.get(videoAssetId ?? soundAssetId ?? '')
   const data = buildProject(template, { values, seconds: timed?.seconds ?? 0, segments: transcript?.segments ?? [] })
-  if (data.pages.length > MOST_PAGES) {
-    const message = `has more subtitles than fit a project of ${MOST_PAGES} pages`
+  if (data.pages.length > MAX_PAGES) {
+    const message = `has more subtitles than fit a project of ${MAX_PAGES} pages`
     refuse([{ path: `${VALUES}/transcriptId`, code: 'count', message }])
   }
   return data
@@ -114,5 +114,5 @@ function timedError(
 
 function lengthError(id: string | undefined, assets: ReadonlyMap<string, Found>): string | undefined {
   const { seconds = 0 } = assets.get(id ?? '') ?? {}
-  return (seconds ?? 0) > MOST_VIDEO_SECONDS ? `must have at most ${MOST_VIDEO_SECONDS} seconds` : undefined
+  return (seconds ?? 0) > MAX_VIDEO_SECONDS ? `must have at most ${MAX_VIDEO_SECONDS} seconds` : undefined
 }

@@ -79,7 +79,7 @@ function faultsOf(page: Page, blocks: readonly TextBlock[]): string[] {
     if (!isWithin(ink, areaOf(layer))) faults.push(`${name} at ${round(ink)} leaves ${round(areaOf(layer))}`)
     const inside = { left: 60 * unit, top: 60 * unit, right: width - 60 * unit, bottom: height - 60 * unit }
     if (!isWithin(ink, inside)) faults.push(`${name} at ${round(ink)} is near the edge`)
-    if (fontSize < LEAST_SIZE * unit)
+    if (fontSize < MIN_SIZE * unit)
       faults.push(`${name} has ${(fontSize / unit).toFixed(1)} of ${(layer.fontSize / unit).toFixed(1)} units`)
     const count = lines.reduce((sum, { text }) => sum + text.replaceAll(/[\s\u200B-]/g, '').length, 0)
     if (count < layer.text.replaceAll(/[\s-]/g, '').length * 0.98) faults.push(`${name} lacks characters`)
@@ -97,10 +97,10 @@ function faultsOf(page: Page, blocks: readonly TextBlock[]): string[] {
 }
 
 /** Of texts, in thousandths of the shorter side: 15 pixels of 1080. Of 1,000 Japanese characters, no larger ones fit. */
-const LEAST_SIZE = 14
+const MIN_SIZE = 14
 
 /** The largest share of the height that is empty beside or between texts that were made smaller. */
-const MOST_EMPTY = 0.2
+const MAX_EMPTY = 0.2
 
 function emptyShare(page: Page, blocks: readonly TextBlock[]): number {
   const { height, width } = sizeOf(page)
@@ -134,7 +134,7 @@ describe.each(cases)('%s as %s', (key, pageFormat) => {
         const isShrunk = blocks.some(({ fontSize, layer }) => fontSize < layer.fontSize * 0.9)
         // The others keep most of their picture free.
         if (isShrunk && !['slideshow', 'subtitles'].includes(key))
-          expect(emptyShare(page, blocks)).toBeLessThan(MOST_EMPTY)
+          expect(emptyShare(page, blocks)).toBeLessThan(MAX_EMPTY)
       }
     }
   })

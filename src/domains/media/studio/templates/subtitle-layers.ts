@@ -2,7 +2,7 @@ import type { Segment } from '../../ai/index.ts'
 import type { StudioLayerData } from '../schemas.ts'
 
 /** Subtitles of a page. It has at most 100 layers, and a few of them are not subtitles. */
-export const MOST_SUBTITLES = 90
+export const MAX_SUBTITLES = 90
 const FRAMES_PER_SECOND = 30
 
 /** A part of a video with its subtitles. Times of segments are from its beginning. */
@@ -17,11 +17,11 @@ export function partsOf(segments: readonly Segment[], total: number): SubtitledP
   const shown = segments.filter(({ endSeconds, startSeconds }) => startSeconds < total && endSeconds > startSeconds)
   const parts: SubtitledPart[] = []
   let from = 0
-  for (let index = 0; index === 0 || index < shown.length; index += MOST_SUBTITLES) {
-    const next = shown[index + MOST_SUBTITLES]
+  for (let index = 0; index === 0 || index < shown.length; index += MAX_SUBTITLES) {
+    const next = shown[index + MAX_SUBTITLES]
     const to = next === undefined ? total : Math.floor(next.startSeconds * FRAMES_PER_SECOND) / FRAMES_PER_SECOND
     const seconds = to - from
-    const own = shown.slice(index, index + MOST_SUBTITLES).flatMap((segment): Segment[] => {
+    const own = shown.slice(index, index + MAX_SUBTITLES).flatMap((segment): Segment[] => {
       const startSeconds = Math.max(0, segment.startSeconds - from)
       const endSeconds = Math.min(seconds, segment.endSeconds - from)
       return endSeconds > startSeconds ? [{ ...segment, startSeconds, endSeconds }] : []

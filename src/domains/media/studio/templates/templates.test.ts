@@ -24,7 +24,7 @@ import {
 const { work, folder } = useMediaWork()
 /** Of a channel, from 0 to 255. Previews are compressed. */
 const TOLERANCE = 60
-const MOST_DIFFERENT = 0.01
+const MAX_DIFFERENT = 0.01
 
 let stage: Stage
 beforeAll(async () => {
@@ -42,7 +42,7 @@ test.each(KEYS)('%s looks like its preview', async (key) => {
     writeFileSync(previewPath(key), made)
     throw new Error('The preview was missing and has been written. Look at it, and run the test again.')
   }
-  expect(await differentShare(previewPath(key), made, TOLERANCE)).toBeLessThan(MOST_DIFFERENT)
+  expect(await differentShare(previewPath(key), made, TOLERANCE)).toBeLessThan(MAX_DIFFERENT)
 })
 
 describe.each(KEYS)('%s', (key) => {

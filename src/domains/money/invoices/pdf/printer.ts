@@ -4,7 +4,7 @@ import type { PdfInput } from './thread.ts'
 /** Longer than any invoice takes. */
 const TIMEOUT_MS = 30_000
 const IDLE_MS = 60_000
-const MOST_WAITING = 100
+const MAX_WAITING = 100
 
 /** Makes PDFs in a thread, one at a time. The thread starts with the first one, and ends when none are asked for. */
 export class InvoicePrinter {
@@ -21,7 +21,7 @@ export class InvoicePrinter {
       filename: new URL('thread.ts', import.meta.url).href,
       minThreads: 0,
       maxThreads: 1,
-      maxQueue: MOST_WAITING,
+      maxQueue: MAX_WAITING,
       idleTimeout: IDLE_MS,
     })
     const signal = AbortSignal.timeout(TIMEOUT_MS)

@@ -11,13 +11,13 @@ import type { ReportPrinter } from '../report/printer.ts'
 import { analyticsContent, type AnalyticsContentRow } from '../tables.ts'
 import { zoneOfAudience } from './audience-zone.ts'
 import type { BestTimesData, BestTimesFilter } from './schemas.ts'
-import { LEAST_POSTS, type Achievement } from './slots.ts'
+import { MIN_POSTS, type Achievement } from './slots.ts'
 
 /** A younger post does not have most of its engagements yet. */
 const RIPE_MS = 2 * DAY
 const DEFAULT_DAYS = 180
 /** Only the newest posts are read. More would not change the answer, and would delay other requests. */
-const MOST_POSTS = 2_000
+const MAX_POSTS = 2_000
 
 interface Needs {
   readonly sql: Sql
@@ -45,7 +45,7 @@ const newestPosts = query({ analyticsContent }, (db, $: Span) =>
     .where('publishedAt', '>=', $.since)
     .where('publishedAt', '<', $.until)
     .orderBy('publishedAt', 'desc')
-    .limit(MOST_POSTS),
+    .limit(MAX_POSTS),
 )
 
 type Row = Pick<AnalyticsContentRow, (typeof CONTENT_FIGURES)[number]>
@@ -84,14 +84,14 @@ export class BestTimes {
     const { best, slots } = await printer.scores(posts)
     const cells = slots.map((cell, slot) => ({ weekday: WEEKDAYS[Math.floor(slot / 24)]!, hour: slot % 24, ...cell }))
     return {
-      status: posts.length < LEAST_POSTS ? 'too_few_posts' : best.length === 0 ? 'no_difference' : 'found',
+      status: posts.length < MIN_POSTS ? 'too_few_posts' : best.length === 0 ? 'no_difference' : 'found',
       timezone: zone,
       timezoneGap: gap,
       figure,
       publishedFrom: since,
       publishedUntil: until,
       postCount: posts.length,
-      neededCount: LEAST_POSTS,
+      neededCount: MIN_POSTS,
       best: best.map((slot) => cells[slot]!),
       cells,
     }

@@ -30,11 +30,11 @@ export interface SlotScores {
 }
 
 /** Fewer posts than this say nothing about 168 hours. */
-export const LEAST_POSTS = 40
+export const MIN_POSTS = 40
 const SHUFFLES = 400
 /** The share of weeks without any pattern in which a slot is called better by chance. */
 const CHANCE = 0.01
-const MOST_BEST = 5
+const MAX_BEST = 5
 /** Two-sided 90 %. */
 const Z90 = 1.645
 const NEIGHBOURS = [
@@ -74,7 +74,7 @@ export function scoreSlots(posts: readonly Achievement[]): SlotScores {
       high: round(Math.exp(mean + reach)),
     }
   })
-  return { slots, best: posts.length < LEAST_POSTS ? [] : bestOf(at, values, weights, totals) }
+  return { slots, best: posts.length < MIN_POSTS ? [] : bestOf(at, values, weights, totals) }
 }
 
 /** Logarithms minus their mean within each account. */
@@ -159,7 +159,7 @@ function bestOf(
   return Array.from(deviations(totals), (deviation, slot) => ({ deviation, slot }))
     .filter(({ deviation }) => deviation > limit)
     .toSorted((one, two) => two.deviation - one.deviation)
-    .slice(0, MOST_BEST)
+    .slice(0, MAX_BEST)
     .map(({ slot }) => slot)
 }
 

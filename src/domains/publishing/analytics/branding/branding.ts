@@ -13,7 +13,7 @@ import { accentColors } from './contrast.ts'
 import type { BrandingData, BrandingInput } from './schemas.ts'
 
 /** Pictures are made small by the media library. A larger one is left out. */
-const MOST_BYTES = 100_000
+const MAX_BYTES = 100_000
 
 type Setting = Omit<BrandingRow, 'workspaceId' | 'updatedAt'>
 const NONE: Setting = {
@@ -84,7 +84,7 @@ export class ReportBranding {
       const stream = await this.#storage.get(`${key}.thumbnail-small`)
       if (stream === undefined) continue
       const content = await buffer(stream)
-      if (content.length <= MOST_BYTES) found.set(assetId, content.toString('base64'))
+      if (content.length <= MAX_BYTES) found.set(assetId, content.toString('base64'))
     }
     return found
   }

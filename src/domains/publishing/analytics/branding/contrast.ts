@@ -1,5 +1,5 @@
 /** WCAG 2.2, success criterion 1.4.3: the least contrast of text. */
-const LEAST_CONTRAST = 4.5
+const MIN_CONTRAST = 4.5
 /** The background of reports in dark mode. */
 const DARK_BACKGROUND = '#111827'
 const DEFAULT_ACCENT = '#0b5cad'
@@ -36,7 +36,7 @@ export function contrastWithWhite(color: string): number {
 function readable(color: string): string {
   for (let step = STEPS; step > 0; step -= 1) {
     const shade = darkened(color, step / STEPS)
-    if (contrastWithWhite(shade) >= LEAST_CONTRAST) return shade
+    if (contrastWithWhite(shade) >= MIN_CONTRAST) return shade
   }
   return '#000000'
 }
@@ -45,7 +45,7 @@ function readable(color: string): string {
 function readableOnDark(color: string): string {
   for (let step = 0; step <= STEPS; step += 1) {
     const shade = lightened(color, step / STEPS)
-    if ((luminance(shade) + 0.05) / (luminance(DARK_BACKGROUND) + 0.05) >= LEAST_CONTRAST) return shade
+    if ((luminance(shade) + 0.05) / (luminance(DARK_BACKGROUND) + 0.05) >= MIN_CONTRAST) return shade
   }
   return '#ffffff'
 }

@@ -22,7 +22,7 @@ import { nextAfterFailure, nextForAccount } from './rhythm.ts'
 import { addListed, addPublished, nextAtOf, samplesOf, type ContentFacts } from './store.ts'
 
 /** Posts that one reading can ask for one by one. More are read by the next one. */
-const MOST_DUE = 100
+const MAX_DUE = 100
 /** The share of a budget that is left to publishing. */
 const KEPT_SHARE = 0.2
 
@@ -64,7 +64,7 @@ export class AnalyticsCollector {
     const due = await analyticsContent.find(
       sql,
       { accountId, deletedAt: null, nextAt: atMost(new Date(now).toISOString()) },
-      { columns: ['id', 'remote'], orderBy: ['nextAt asc'], limit: MOST_DUE },
+      { columns: ['id', 'remote'], orderBy: ['nextAt asc'], limit: MAX_DUE },
     )
     let reading: Reading
     let everyMs: number | undefined

@@ -12,9 +12,9 @@ import type { ListedContent } from '../../../../platforms/analytics.ts'
 import { analyticsContent } from '../tables.ts'
 
 /** Pictures that one reading fetches. Each is tried once: with the first reading that lists its post. */
-const MOST_PICTURES = 40
+const MAX_PICTURES = 40
 const AT_ONCE = 4
-const MOST_BYTES = 5_000_000
+const MAX_BYTES = 5_000_000
 const FETCH_MS = 5_000
 /** For all pictures of a reading. */
 const ALL_MS = 60_000
@@ -85,14 +85,14 @@ export class ContentPictures {
       { columns: ['remoteId'] },
     )
     const known = new Set(rows.map(({ remoteId }) => remoteId))
-    return withPicture.filter(({ id }) => !known.has(id)).slice(0, MOST_PICTURES)
+    return withPicture.filter(({ id }) => !known.has(id)).slice(0, MAX_PICTURES)
   }
 
   async #storeOne(workspaceId: string, url: string, folder: string, signal: AbortSignal): Promise<string | undefined> {
     const { clock, fetcher, log, mediaWork, storage } = this.#needs
     try {
       const { bytes, complete, contentType, status } = await fetcher.get(url, {
-        maxBytes: MOST_BYTES,
+        maxBytes: MAX_BYTES,
         timeoutMs: FETCH_MS,
         signal,
       })

@@ -13,9 +13,9 @@ import { analyticsContent, type AnalyticsAccountRow, type AnalyticsContentRow, t
 import { nextForContent } from './rhythm.ts'
 
 /** Characters of a post that its record keeps. */
-const MOST_TEXT = 500
+const MAX_TEXT = 500
 /** Targets that one reading adds. */
-const MOST_TARGETS = 2_000
+const MAX_TARGETS = 2_000
 
 type Watched = Pick<AnalyticsAccountRow, 'accountId' | 'workspaceId' | 'platform' | 'startedAt'>
 export type ContentFacts = Pick<AnalyticsContentRow, 'id' | 'remoteId' | 'publishedAt' | 'deletedAt'>
@@ -25,7 +25,7 @@ const FACTS = ['id', 'remoteId', 'publishedAt', 'deletedAt', 'targetId'] as cons
 /** Adds records of posts that Crier has published since a time. Records of imported posts become those of the posts. */
 export async function addPublished(tx: Transaction, account: Watched, since: string, now: number): Promise<void> {
   const { accountId } = account
-  const targets = await publishedTargets.rows(tx, { accountId, since, limit: MOST_TARGETS })
+  const targets = await publishedTargets.rows(tx, { accountId, since, limit: MAX_TARGETS })
   const known = await recordsOf(
     tx,
     accountId,
@@ -116,7 +116,7 @@ function recordRow(
     origin: target === null ? ('elsewhere' as const) : ('crier' as const),
     postId: target?.postId ?? null,
     targetId: target?.targetId ?? null,
-    text: Array.from(text).slice(0, MOST_TEXT).join(''),
+    text: Array.from(text).slice(0, MAX_TEXT).join(''),
     url,
     pictureId,
     publishedAt: new Date(publishedAt).toISOString(),

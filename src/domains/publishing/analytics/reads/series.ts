@@ -19,7 +19,7 @@ import {
 import { growth, sumOf } from './numbers.ts'
 import {
   bucketsOf,
-  MOST_DAYS,
+  MAX_DAYS,
   piecesOf,
   spanOf,
   spanView,
@@ -119,7 +119,7 @@ export class AnalyticsTimeSeries {
       'views'
     const now = this.#clock.now()
     const published = dayOf(Date.parse(record.publishedAt), zone)
-    const to = asked.to ?? dayText(Math.min(dayOf(now, zone), published + MOST_DAYS - 1))
+    const to = asked.to ?? dayText(Math.min(dayOf(now, zone), published + MAX_DAYS - 1))
     const span = spanOf({ from: asked.from ?? earlier(dayText(published), to), to }, zone, now)
     const [weekStart, days, halfLife] = await Promise.all([
       this.#weekStart(interval, asked.calendarStartDay, userId),

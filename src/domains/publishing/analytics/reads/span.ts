@@ -19,7 +19,7 @@ export interface Bucket {
 }
 
 const DEFAULT_DAYS = 30
-export const MOST_DAYS = 800
+export const MAX_DAYS = 800
 const EARLIEST = dayNumber('2005-01-01')
 
 /** The last 30 days by default. @throws AppError validation_failed */
@@ -30,10 +30,9 @@ export function spanOf(asked: { readonly from?: string; readonly to?: string }, 
   const refuse = (path: string, code: string, message: string) =>
     ValidationFailed({ errors: [{ path, code, message }] })
   if (first > last) throw refuse('/query/from', 'order', 'must not be after `to`')
-  if (last - first >= MOST_DAYS)
-    throw refuse('/query/from', 'range', `must be less than ${MOST_DAYS} days before \`to\``)
+  if (last - first >= MAX_DAYS) throw refuse('/query/from', 'range', `must be less than ${MAX_DAYS} days before \`to\``)
   if (first < EARLIEST) throw refuse('/query/from', 'range', 'must not be before 2005-01-01')
-  if (last > today + MOST_DAYS) throw refuse('/query/to', 'range', `must be at most ${MOST_DAYS} days from now`)
+  if (last > today + MAX_DAYS) throw refuse('/query/to', 'range', `must be at most ${MAX_DAYS} days from now`)
   return { first, last, zone }
 }
 

@@ -6,7 +6,7 @@ import type { ReportTable } from './model.ts'
 type Audience = Awaited<ReturnType<AccountAudiences['of']>>
 
 /** Groups of one account in a table. */
-const MOST_GROUPS = 5
+const MAX_GROUPS = 5
 const DIMENSIONS = ['country', 'city', 'age', 'gender'] as const
 type Dimension = (typeof DIMENSIONS)[number]
 const GENDERS = ['F', 'M', 'U'] as const
@@ -17,7 +17,7 @@ export function audienceTables({ accounts }: Audience, words: ReportWords): Repo
   return DIMENSIONS.flatMap((dimension) => {
     const rows = accounts.flatMap(({ accountName, dimensions, platform }) => {
       const groups = dimensions.find((one) => one.dimension === dimension)?.groups ?? []
-      const largest = groups.toSorted((one, other) => other.count - one.count).slice(0, MOST_GROUPS)
+      const largest = groups.toSorted((one, other) => other.count - one.count).slice(0, MAX_GROUPS)
       return largest.map(({ count, group, share }) => [
         nameOf(dimension, group, words),
         `${accountName} (${platform})`,

@@ -9,7 +9,7 @@ import type { ReportPart } from './sections.ts'
 import { gapLines, sentencesOf } from './words.ts'
 
 /** Lines in one chart. More cannot be told apart; the tables have all accounts. */
-const MOST_LINES = 8
+const MAX_LINES = 8
 const METHOD = ['reports', 'gains', 'engagements', 'rate', 'audience', 'comparison', 'gaps'] as const
 const NONE = '–'
 
@@ -89,7 +89,7 @@ function followersChart(
   const shown = accounts
     .filter(({ points }) => points.some(({ value }) => value !== null))
     .toSorted((one, other) => (other.value ?? 0) - (one.value ?? 0))
-    .slice(0, MOST_LINES)
+    .slice(0, MAX_LINES)
   if (shown.length === 0) return []
   const names = shown.map(nameOf)
   return [

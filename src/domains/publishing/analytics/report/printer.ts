@@ -6,7 +6,7 @@ import type { ReportModel } from './model.ts'
 /** Longer than any report takes. */
 const TIMEOUT_MS = 60_000
 const IDLE_MS = 60_000
-const MOST_WAITING = 50
+const MAX_WAITING = 50
 
 /** Work of analytics that takes long: in one thread, which starts with the first task and ends when there are none. */
 export class ReportPrinter {
@@ -33,7 +33,7 @@ export class ReportPrinter {
       filename: new URL('thread.ts', import.meta.url).href,
       minThreads: 0,
       maxThreads: 1,
-      maxQueue: MOST_WAITING,
+      maxQueue: MAX_WAITING,
       idleTimeout: IDLE_MS,
     })
     const result = (await this.#pool.run(input, { name, signal: AbortSignal.timeout(TIMEOUT_MS) })) as T

@@ -26,9 +26,9 @@ import type { ReportPrinter } from './printer.ts'
 import { boundsOf, dayText } from '../storage/zone-days.ts'
 import { ReportSections } from './sections.ts'
 
-const MOST_POSTS = 10
+const MAX_POSTS = 10
 /** Points of a chart. Longer spans are shown by week. */
-const MOST_DAILY = 62
+const MAX_DAILY = 62
 
 interface Needs {
   readonly sql: Sql
@@ -100,7 +100,7 @@ export class Reports {
       ...(to !== undefined && { to }),
     }
     const figures = await stats.of({ ...asked, compare: true })
-    const interval = figures.span.dayCount > MOST_DAILY ? 'week' : 'day'
+    const interval = figures.span.dayCount > MAX_DAILY ? 'week' : 'day'
     const span = { from: figures.span.from, to: figures.span.to }
     const days = spanOf(span, figures.timezone, clock.now())
     const [followers, engagements, posts, names, audience, parts] = await Promise.all([
@@ -111,7 +111,7 @@ export class Reports {
           accounts: (await series.ofAccounts({ ...asked, ...span, figure, interval })).accounts,
         })),
       ),
-      content.list({ ...asked, ...span, sort: 'engagements', limit: MOST_POSTS }),
+      content.list({ ...asked, ...span, sort: 'engagements', limit: MAX_POSTS }),
       findNames(sql, [workspaceId]),
       audiences.of({ workspaceId, ...(accountIds && { accountIds }) }),
       this.sections.make(

@@ -14,7 +14,7 @@ export interface RollUp {
 }
 
 /** Days that are rolled up with one statement. */
-const MOST_DAYS = 400
+const MAX_DAYS = 400
 
 /**
  * Writes the last value of each day and what the series gained, and then the weeks and months of the account. Days
@@ -22,8 +22,8 @@ const MOST_DAYS = 400
  */
 export async function rollUp(sql: Sql, { accountId, first, last, seriesIds, zone }: RollUp): Promise<void> {
   const changed: number[] = []
-  for (let from = first; from <= last; from += MOST_DAYS) {
-    const to = Math.min(from + MOST_DAYS - 1, last)
+  for (let from = first; from <= last; from += MAX_DAYS) {
+    const to = Math.min(from + MAX_DAYS - 1, last)
     const { end, starts } = startsOf(from, to, zone)
     const found = await sql.row<{ first: number | null; last: number | null }>(DAYS, [seriesIds, starts, end, from, to])
     if (found?.first != null && found.last !== null) changed.push(found.first, found.last)

@@ -15,7 +15,7 @@ import { isSame, keyFor, type Key } from '../../../../tools/keys.ts'
 
 const DEFAULT_DAYS = 14
 /** After this many wrong passcodes, the link is locked for `LOCK_MS`. */
-const MOST_TRIES = 5
+const MAX_TRIES = 5
 const LOCK_MS = 15 * MINUTE
 
 /** Hashes and checks passcodes (`PasswordHasher` of auth). */
@@ -135,7 +135,7 @@ export class GuestLinks {
     if (guest.lockedUntil !== null && Date.parse(guest.lockedUntil) > now) return 'locked'
     // Counted before the slow check, so that tries at the same time count too.
     const [counted] = await approvalGuests.updateReturning(this.#sql, { id: guest.id }, { failedTries: increment() })
-    if ((counted?.failedTries ?? 0) > MOST_TRIES) {
+    if ((counted?.failedTries ?? 0) > MAX_TRIES) {
       const lockedUntil = new Date(now + LOCK_MS)
       await approvalGuests.update(this.#sql, { id: guest.id }, { failedTries: 0, lockedUntil })
       return 'locked'

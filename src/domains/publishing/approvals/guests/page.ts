@@ -49,7 +49,7 @@ export interface GuestBrand {
 export const COOKIE = 'crier_guest'
 
 /** The most posts that wait for a guest on one page. All of them can be approved with one form. */
-export const MOST_WAITING = 50
+export const MAX_WAITING = 50
 
 /** How many characters of the name of a post lists show. */
 export const NAME_LENGTH = 60
@@ -150,9 +150,7 @@ export function postsHtml(texts: Texts, posts: readonly ShownPost[], formProof: 
       ? [notice(texts.say('guestPage.nothing'))]
       : [
           `<section><h2>${e(texts.say('guestPage.waiting', { count: waiting.length }))}</h2>\n${all}${articles(waiting)}</section>`,
-          ...(waiting.length < MOST_WAITING
-            ? []
-            : [`<p>${e(texts.say('guestPage.more', { count: MOST_WAITING }))}</p>`]),
+          ...(waiting.length < MAX_WAITING ? [] : [`<p>${e(texts.say('guestPage.more', { count: MAX_WAITING }))}</p>`]),
         ]),
     ...(later.length === 0
       ? []

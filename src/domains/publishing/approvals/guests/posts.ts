@@ -6,10 +6,10 @@ import { postingAccounts } from '../../../social/accounts/index.ts'
 import { changesBetween, guestComments, submittedPosts, versionOf, type SubmittedStatus } from '../../writing/index.ts'
 import { findActors, loadPost, postName, snapshotOf, type PostData, type PostDecisionData } from '../../posts/index.ts'
 import { approvalFlows, type FlowRow, type GuestRow } from '../tables.ts'
-import { isWaiting, MOST_WAITING, NAME_LENGTH, type ShownPost, type ShownTarget, type WaitingPost } from './page.ts'
+import { isWaiting, MAX_WAITING, NAME_LENGTH, type ShownPost, type ShownTarget, type WaitingPost } from './page.ts'
 
 /** How many posts that do not wait for the guest a page shows, of each status. */
-const MOST_OTHERS = 30
+const MAX_OTHERS = 30
 
 const LATER: readonly SubmittedStatus[] = ['in_review', 'ready', 'scheduled', 'publishing']
 
@@ -34,9 +34,9 @@ export class GuestPosts {
     const filter = filterOf(guest)
     const waiting = await this.#waiting(guest, flow)
     const others = await Promise.all(
-      LATER.map((status) => submittedPosts(this.#sql, status, { ...filter, limit: MOST_OTHERS })),
+      LATER.map((status) => submittedPosts(this.#sql, status, { ...filter, limit: MAX_OTHERS })),
     )
-    const published = await submittedPosts(this.#sql, 'published', { ...filter, limit: MOST_OTHERS })
+    const published = await submittedPosts(this.#sql, 'published', { ...filter, limit: MAX_OTHERS })
     const later = others
       .flat()
       .filter((post) => !canDecide(post, guest, flow))
@@ -67,9 +67,9 @@ export class GuestPosts {
     const stages = (flow?.stages ?? []).flatMap(({ approvers }, index) => (approvers.guests ? [index + 1] : []))
     if (stages.length === 0) return []
     // Posts on which the guest has decided can be among them, while the stage waits for others.
-    const limit = MOST_WAITING * 2
+    const limit = MAX_WAITING * 2
     const posts = await submittedPosts(this.#sql, 'in_review', { ...filterOf(guest), stages, limit })
-    return posts.filter((post) => canDecide(post, guest, flow)).slice(0, MOST_WAITING)
+    return posts.filter((post) => canDecide(post, guest, flow)).slice(0, MAX_WAITING)
   }
 
   async #shown(

@@ -16,7 +16,7 @@ import {
   approveAllHtml,
   backForm,
   COOKIE,
-  MOST_WAITING,
+  MAX_WAITING,
   NAME_LENGTH,
   notice,
   outcomesHtml,
@@ -149,7 +149,7 @@ export class GuestVisits {
   async #approveAll(found: Guest, values: readonly string[]) {
     const { texts } = found
     const listed = [...new Set(values)].map(listedOf)
-    if (listed.length > MOST_WAITING || listed.includes(undefined)) return notSent(400, found)
+    if (listed.length > MAX_WAITING || listed.includes(undefined)) return notSent(400, found)
     const outcomes: { name: string; text: string; isApproved: boolean }[] = []
     for (const { contentHash, name, postId } of listed.filter((one) => one !== undefined)) {
       const refusal = await this.#record(found, postId, { decision: 'approve', contentHash })

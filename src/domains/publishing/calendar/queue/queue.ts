@@ -62,19 +62,19 @@ export interface FreeSlots {
 /** How far ahead free slots are searched. */
 export const HORIZON_DAYS = 731
 
-export const MOST_SLOTS = 500
-export const MOST_BLACKOUTS = 500
-const MOST_GAP_MINUTES = 7 * 24 * 60
+export const MAX_SLOTS = 500
+export const MAX_BLACKOUTS = 500
+const MAX_GAP_MINUTES = 7 * 24 * 60
 
 /** Checks a queue. */
 export function parseQueue(input: QueueInput): Outcome<Queue> {
   const zone = checkTimeZone(input.timezone)
   if (!zone.ok) return zone
   const gap = input.minimumGapMinutes ?? 0
-  if (!(gap >= 0 && gap <= MOST_GAP_MINUTES)) {
-    return refused('minimumGapMinutes', 'out_of_range', `The distance must be from 0 to ${MOST_GAP_MINUTES} minutes.`)
+  if (!(gap >= 0 && gap <= MAX_GAP_MINUTES)) {
+    return refused('minimumGapMinutes', 'out_of_range', `The distance must be from 0 to ${MAX_GAP_MINUTES} minutes.`)
   }
-  if (input.slots.length > MOST_SLOTS) return refused('slots', 'too_many', `A queue has at most ${MOST_SLOTS} slots.`)
+  if (input.slots.length > MAX_SLOTS) return refused('slots', 'too_many', `A queue has at most ${MAX_SLOTS} slots.`)
   const week = WEEKDAYS.map((): { time: number; slot: QueueSlot }[] => [])
   for (const slot of input.slots) {
     const time = /^\d\d:\d\d$/.test(slot.time) ? parseTime(slot.time) : undefined
@@ -92,8 +92,8 @@ export function parseQueue(input: QueueInput): Outcome<Queue> {
 }
 
 function parseBlackouts(list: readonly Blackout[]): Outcome<Queue['blackouts']> {
-  if (list.length > MOST_BLACKOUTS) {
-    return refused('blackouts', 'too_many', `A queue has at most ${MOST_BLACKOUTS} blackouts.`)
+  if (list.length > MAX_BLACKOUTS) {
+    return refused('blackouts', 'too_many', `A queue has at most ${MAX_BLACKOUTS} blackouts.`)
   }
   const days: [number, number][] = []
   for (const { from, to } of list) {

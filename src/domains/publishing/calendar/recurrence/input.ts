@@ -1,9 +1,9 @@
 import { Id, Input, Nullable, Text, Type, type Static } from '../../../../core/schema.ts'
-import { MOST_EXCEPTIONS } from './recurrence.ts'
+import { MAX_EXCEPTIONS } from './recurrence.ts'
 
 /** The schema of `recurrence`, which also describes new posts. It imports nothing of posts, because their schemas import it. */
 
-const MOST_VARIATIONS = 50
+const MAX_VARIATIONS = 50
 
 export const Rrule = Text(6, 1_000, {
   description:
@@ -12,18 +12,18 @@ export const Rrule = Text(6, 1_000, {
 })
 const LocalTime = (description: string) => Text(10, 19, { description, examples: ['2026-12-25T09:00'] })
 export const Exdates = Type.Array(LocalTime('A date, or a local time'), {
-  maxItems: MOST_EXCEPTIONS,
+  maxItems: MAX_EXCEPTIONS,
   description: 'Dates and local times that are left out. They count for COUNT',
 })
 export const Rdates = Type.Array(LocalTime('A local time'), {
-  maxItems: MOST_EXCEPTIONS,
+  maxItems: MAX_EXCEPTIONS,
   description: 'Local times that are added. They do not count for COUNT',
 })
 
 /** @param content the fields of a post’s content */
 export function variationsInput<V extends ReturnType<typeof Input>>(variation: V) {
   return Type.Array(variation, {
-    maxItems: MOST_VARIATIONS,
+    maxItems: MAX_VARIATIONS,
     description:
       'Contents that take turns with that of the post. Fields that are absent are those of the post. Platforms that refuse to repeat a text require them',
   })

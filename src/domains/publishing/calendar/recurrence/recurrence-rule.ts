@@ -22,13 +22,13 @@ export interface RecurrenceRule {
 }
 
 /** The maximum number of occurrences that COUNT can ask for. */
-export const MOST_OCCURRENCES = 1_000
-const MOST_INTERVAL = 1_000
+export const MAX_OCCURRENCES = 1_000
+const MAX_INTERVAL = 1_000
 /** The maximum number of posts of a rule on one day. */
-const MOST_TIMES_A_DAY = 24
+const MAX_TIMES_A_DAY = 24
 /** The maximum number of times in one period of a rule, such as a year, that have to be looked at. */
-const MOST_CANDIDATES = 800
-const MOST_RULE_TEXT = 1_000
+const MAX_CANDIDATES = 800
+const MAX_RULE_TEXT = 1_000
 
 const FREQUENCIES = ['DAILY', 'WEEKLY', 'MONTHLY', 'YEARLY'] as const
 /** The weekdays of rules, from Monday on. */
@@ -49,8 +49,8 @@ const refuse = (code: string, message: string) => refused(field, code, message)
 
 /** Reads the text of an RRULE, such as `FREQ=MONTHLY;BYDAY=-1FR`. `RRULE:` before it is ignored. */
 export function parseRule(text: string): Outcome<RecurrenceRule> {
-  if (text.length > MOST_RULE_TEXT) {
-    return refuse('rrule_too_long', `The rule is longer than ${MOST_RULE_TEXT} characters.`)
+  if (text.length > MAX_RULE_TEXT) {
+    return refuse('rrule_too_long', `The rule is longer than ${MAX_RULE_TEXT} characters.`)
   }
   const parts = partsOf(text)
   if (!parts.ok) return parts
@@ -100,8 +100,8 @@ function check(parts: ReadonlyMap<string, string>): Outcome<RecurrenceRule> {
   const frequency = frequencyOf(parts.get('FREQ'))
   const rule: RecurrenceRule = {
     frequency,
-    interval: number(parts, 'INTERVAL', 1, MOST_INTERVAL) ?? 1,
-    count: number(parts, 'COUNT', 1, MOST_OCCURRENCES) ?? null,
+    interval: number(parts, 'INTERVAL', 1, MAX_INTERVAL) ?? 1,
+    count: number(parts, 'COUNT', 1, MAX_OCCURRENCES) ?? null,
     until: untilOf(parts.get('UNTIL')),
     months: numbers(parts, 'BYMONTH', 1, 12),
     monthDays: numbers(parts, 'BYMONTHDAY', -28, 31),
@@ -124,11 +124,11 @@ function contradiction(rule: RecurrenceRule): [code: string, message: string] | 
     return ['invalid_rrule', 'BYMONTHDAY cannot be used with FREQ=WEEKLY. Use FREQ=MONTHLY.']
   }
   const { months, monthDays, weekdays, hours, minutes, positions } = rule
-  if (timesADay(rule) > MOST_TIMES_A_DAY) {
-    return ['rrule_too_frequent', `BYHOUR and BYMINUTE can give at most ${MOST_TIMES_A_DAY} times a day.`]
+  if (timesADay(rule) > MAX_TIMES_A_DAY) {
+    return ['rrule_too_frequent', `BYHOUR and BYMINUTE can give at most ${MAX_TIMES_A_DAY} times a day.`]
   }
   const candidates = candidatesOf(rule)
-  if (candidates > MOST_CANDIDATES) {
+  if (candidates > MAX_CANDIDATES) {
     return ['rrule_too_frequent', `The rule has too many times in one period. Use FREQ=DAILY or FREQ=WEEKLY.`]
   }
   if (positions.some((position) => Math.abs(position) > candidates)) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { MOST_DAYS } from './rule-days.ts'
+import { MAX_DAYS } from './rule-days.ts'
 import { occurrences, parseRecurrence, type Recurrence, type RecurrenceInput } from './recurrence.ts'
 
 const BERLIN = 'Europe/Berlin'
@@ -276,7 +276,7 @@ describe('the work of a search is bounded', () => {
 
   test('of a rare rule, however many occurrences are asked for', () => {
     const found = occurrences(recurrence('2026-11-30T09:00', BERLIN, RARE), { limit: 100 })
-    expect(found.daysLookedAt).toBe(MOST_DAYS)
+    expect(found.daysLookedAt).toBe(MAX_DAYS)
     expect(found.ended).toBe('horizon')
     expect(found.occurrences.length).toBeGreaterThan(10)
   })

@@ -3,7 +3,7 @@ import { inOrder } from '../time/in-order.ts'
 import { formatDate, formatLocal, isInRange, parseDate, parseLocal } from '../time/local-time.ts'
 import { accepted, refused, type Outcome } from '../time/outcome.ts'
 import { parseRule, type RecurrenceRule, type Until } from './recurrence-rule.ts'
-import { DayBudget, MOST_DAYS, localTimes, patternOf, type Pattern } from './rule-days.ts'
+import { DayBudget, MAX_DAYS, localTimes, patternOf, type Pattern } from './rule-days.ts'
 import { localAt, schedule, type ScheduledTime } from '../time/wall-clock.ts'
 import { checkTimeZone, zoneRules, type ZoneRules } from '../time/zones.ts'
 
@@ -53,7 +53,7 @@ export interface Occurrences {
   readonly occurrences: readonly Occurrence[]
   /**
    * Why there are no more occurrences, or null if there are. `horizon`: there is none before the end of 2100, or it is
-   * too rare to be found within `MOST_DAYS`.
+   * too rare to be found within `MAX_DAYS`.
    */
   readonly ended: 'count' | 'until' | 'horizon' | null
   /** What the search cost. */
@@ -61,7 +61,7 @@ export interface Occurrences {
 }
 
 /** The maximum number of exceptions, and of added times. */
-export const MOST_EXCEPTIONS = 500
+export const MAX_EXCEPTIONS = 500
 
 /**
  * Reads a recurrence.
@@ -173,7 +173,7 @@ function neverMatches({ anchor, pattern, rule }: Recurrence): string | undefined
   if (rule.count === 1) return undefined
   const budget = new DayBudget()
   for (const local of localTimes(pattern, anchor, budget)) if (local > anchor) return undefined
-  const searched = budget.isSpent ? `the ${MOST_DAYS} days that are looked at` : 'the time up to the end of 2100'
+  const searched = budget.isSpent ? `the ${MAX_DAYS} days that are looked at` : 'the time up to the end of 2100'
   return `The rule has too few occurrences: none after ${formatDate(anchor)} in ${searched}. Check INTERVAL and the BY parts, which all must match.`
 }
 
@@ -190,7 +190,7 @@ function requestedFor({ pattern: { monthDays }, anchor }: Recurrence, local: num
 }
 
 function parseExceptions(list: readonly string[]): Outcome<Pick<Recurrence, 'excluded' | 'excludedDays'>> {
-  if (list.length > MOST_EXCEPTIONS) return tooMany('exdates')
+  if (list.length > MAX_EXCEPTIONS) return tooMany('exdates')
   const excluded = new Set<number>()
   const excludedDays = new Set<number>()
   for (const text of list) {
@@ -204,7 +204,7 @@ function parseExceptions(list: readonly string[]): Outcome<Pick<Recurrence, 'exc
 }
 
 function parseAdded(list: readonly string[]): Outcome<readonly number[]> {
-  if (list.length > MOST_EXCEPTIONS) return tooMany('rdates')
+  if (list.length > MAX_EXCEPTIONS) return tooMany('rdates')
   const added = new Set<number>()
   for (const text of list) {
     const local = parseLocal(text)
@@ -215,7 +215,7 @@ function parseAdded(list: readonly string[]): Outcome<readonly number[]> {
 }
 
 function tooMany(field: string) {
-  return refused(field, 'too_many_exceptions', `There can be at most ${MOST_EXCEPTIONS}.`)
+  return refused(field, 'too_many_exceptions', `There can be at most ${MAX_EXCEPTIONS}.`)
 }
 
 function notLocal(field: string, text: string, form: string) {

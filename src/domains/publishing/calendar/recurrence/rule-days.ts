@@ -6,14 +6,14 @@ import { WEEKDAYS, withDays, type RecurrenceRule } from './recurrence-rule.ts'
  * The maximum number of days that one search looks at: 54 years of a daily rule. Rules that skip days look at fewer: of
  * a yearly rule with BYMONTH, a month that is left out counts as one day.
  */
-export const MOST_DAYS = 20_000
+export const MAX_DAYS = 20_000
 
 /** Counts the days that a search looks at, so that its cost has a bound, however few occurrences a rule has. */
 export class DayBudget {
   spent = 0
 
   get isSpent(): boolean {
-    return this.spent >= MOST_DAYS
+    return this.spent >= MAX_DAYS
   }
 }
 

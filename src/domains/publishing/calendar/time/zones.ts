@@ -15,7 +15,7 @@ export interface ZoneRules {
 const SPAN = 6 * DAY
 
 /** The maximum number of spans kept, so that a client cannot fill the memory with far dates. */
-const MOST_SPANS = 50_000
+const MAX_SPANS = 50_000
 
 /** The offsets at the start and at the end of a span, and when the first gives way to the second. */
 interface Span {
@@ -48,7 +48,7 @@ export class IntlZoneRules implements ZoneRules {
   }
 
   #lookUp(timezone: string, index: number): Span {
-    if (this.#count >= MOST_SPANS) {
+    if (this.#count >= MAX_SPANS) {
       this.#spans.clear()
       this.#count = 0
     }
@@ -91,7 +91,7 @@ export const zoneRules: ZoneRules = new IntlZoneRules()
 
 /** The names that were accepted, with their spelling. Bounded by the names that exist and the ways to write them. */
 const known = new Map<string, string>()
-const MOST_KNOWN = 4_096
+const MAX_KNOWN = 4_096
 
 /**
  * Checks the name of a time zone, of a request or stored. Links such as `Asia/Calcutta` are accepted and kept as they are;
@@ -108,7 +108,7 @@ export function checkTimeZone(name: string, field = 'timezone'): Outcome<string>
   }
   const lower = name.toLowerCase()
   const spelled = lower === 'utc' ? 'UTC' : (zoneNames().find((zone) => zone.toLowerCase() === lower) ?? name)
-  if (known.size >= MOST_KNOWN) known.clear()
+  if (known.size >= MAX_KNOWN) known.clear()
   known.set(name, spelled)
   return accepted(spelled)
 }

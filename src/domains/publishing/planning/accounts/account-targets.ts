@@ -26,7 +26,7 @@ import { tryAgainAt } from '../wake/wake.ts'
 import { DELETED, DISCONNECTED } from './reasons.ts'
 
 /** How many posts a preview lists. */
-const MOST_DUE = 500
+const MAX_DUE = 500
 /** States in which a target is cancelled with its account. */
 const CANCELLED: readonly TargetStatus[] = ['scheduled', 'publishing']
 
@@ -40,7 +40,7 @@ const findDue = query({ posts, postTargets }, (db, $: { accountIds: readonly str
     .where('p.deletedAt', 'is', null)
     .orderBy('t.scheduledAt')
     .orderBy('t.id')
-    .limit(MOST_DUE),
+    .limit(MAX_DUE),
 )
 
 const findPosts = query({ posts, postTargets }, (db, $: { accountId: string; statuses: readonly string[] }) =>

@@ -18,7 +18,7 @@ export interface AppUse extends Counted {
 }
 
 /** How many posts other workspaces can schedule while a turn counts without a lock. */
-const MOST_AT_ONCE = 5_000
+const MAX_AT_ONCE = 5_000
 
 /** An arbitrary number for the advisory lock of turns that come near the limit of an app. */
 const LOCK = 7_158_203
@@ -54,7 +54,7 @@ export async function appUses(
   const known = days.get(key)
   const own = ownUses(scope, platform)
   const all = [...(known === undefined ? await read(false) : await known.uses), ...own]
-  const isNear = sum(all) + MOST_AT_ONCE > allowed
+  const isNear = sum(all) + MAX_AT_ONCE > allowed
   const last = days.get(key)
   if (!isNear || (last?.isLocked === true && last.releasedCount === releasedCount)) return all
   // Written by hand: Kysely has no advisory locks.

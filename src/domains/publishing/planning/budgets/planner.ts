@@ -10,7 +10,7 @@ import type { PlannedTime } from '../time.ts'
 import { PostBudgets, type BudgetNeed, type Shortage } from './budgets.ts'
 
 /** How many days are searched for room. */
-const MOST_DAYS = 366
+const MAX_DAYS = 366
 
 /** A post that is to be scheduled. */
 export interface Planned {
@@ -97,7 +97,7 @@ export class BudgetPlanner {
     const local = parseLocal(time.localTime)
     if (local === undefined) return undefined
     const needs = this.needs({ ...planned, targets: planned.targets.filter(({ ownTime }) => !ownTime) })
-    for (let ahead = 1; ahead <= MOST_DAYS; ahead += 1) {
+    for (let ahead = 1; ahead <= MAX_DAYS; ahead += 1) {
       const { adjustment, instant, wallClock } = schedule(local + ahead * DAY, time.timeZone)
       if (instant.getTime() <= this.#clock.now() || !(await this.hasRoom(turn, needs, instant.getTime()))) continue
       return { localTime: wallClock, timeZone: time.timeZone, scheduledAt: instant.toISOString(), adjustment }

@@ -107,7 +107,7 @@ export class SlotFinder {
     // A slot at the very start of the span belongs to it.
     const after = new Date(Math.max(now, from.getTime() - 1))
     const days = Math.min(HORIZON_DAYS, (to.getTime() - 1 - after.getTime()) / DAY)
-    const slots = [...take(slotsAfter(queue, { accountIds }, after, days), MOST_BETWEEN)]
+    const slots = [...take(slotsAfter(queue, { accountIds }, after, days), MAX_BETWEEN)]
     if (slots.length === 0) return []
     const taken =
       accountIds.length > 0
@@ -137,7 +137,7 @@ export class SlotFinder {
         loadedTo = at + reach + ahead
         await reservations.load(accountIds, at - reach, loadedTo)
         // A long search needs few reads, and a short one reads little.
-        ahead = Math.min(2 * ahead, MOST_AHEAD)
+        ahead = Math.min(2 * ahead, MAX_AHEAD)
       }
       if (!isFree(reservations, accountIds, at, queue.minimumGap)) continue
       if (hasRoom === undefined || (await hasRoom(at))) return { slot, isSkipped }
@@ -153,13 +153,13 @@ type Found = { readonly isSkipped: boolean } & (
 )
 
 /** How far a search reads ahead, at most. */
-const MOST_AHEAD = 32 * DAY
+const MAX_AHEAD = 32 * DAY
 
 /** How many slots a preview looks up at once. */
 const CHUNK = 100
 
 /** How many slots a calendar shows. */
-const MOST_BETWEEN = 500
+const MAX_BETWEEN = 500
 
 function* take<T>(items: Generator<T>, count: number): Generator<T> {
   for (let taken = 0; taken < count; taken += 1) {

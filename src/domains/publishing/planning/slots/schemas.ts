@@ -11,10 +11,10 @@ import {
   Type,
   type Static,
 } from '../../../../core/schema.ts'
-import { MOST_BLACKOUTS, MOST_SLOTS, TimeAdjustment } from '../../calendar/index.ts'
+import { MAX_BLACKOUTS, MAX_SLOTS, TimeAdjustment } from '../../calendar/index.ts'
 import { TimeZone } from '../../posts/index.ts'
 
-const MOST_ACCOUNTS = 100
+const MAX_ACCOUNTS = 100
 
 const Day = Text(10, 10, { pattern: String.raw`^\d{4}-\d\d-\d\d$`, examples: ['2026-12-24'] })
 const Weekday = OneOf(WEEKDAYS, { description: 'The day of the week' })
@@ -27,15 +27,15 @@ const Slot = Input({
   weekday: Weekday,
   time: Text(5, 5, { pattern: String.raw`^\d\d:\d\d$`, description: 'The clock time', examples: ['09:30'] }),
   label: Type.Optional(Nullable(Text(1, 50, { description: LABEL }))),
-  accountIds: Type.Optional(Type.Array(Id, { maxItems: MOST_ACCOUNTS, description: ACCOUNTS })),
+  accountIds: Type.Optional(Type.Array(Id, { maxItems: MAX_ACCOUNTS, description: ACCOUNTS })),
 })
 const Blackout = Input({ from: Day, to: Day })
 
 export const QueueInput = Input({
   workspaceId: Id,
   timezone: Type.Optional(Nullable(TimeZone)),
-  slots: Type.Array(Slot, { maxItems: MOST_SLOTS, description: 'The slots of a week' }),
-  blackouts: Type.Optional(Type.Array(Blackout, { maxItems: MOST_BLACKOUTS, description: BLACKOUTS })),
+  slots: Type.Array(Slot, { maxItems: MAX_SLOTS, description: 'The slots of a week' }),
+  blackouts: Type.Optional(Type.Array(Blackout, { maxItems: MAX_BLACKOUTS, description: BLACKOUTS })),
   minimumGapMinutes: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_080, description: GAP })),
 })
 export type QueueInputData = Static<typeof QueueInput>

@@ -11,10 +11,10 @@ export interface Reservation extends Booked {
 /** Reservations are kept by this span. A short one makes the first post of a day cheap in a full calendar. */
 const WINDOW = DAY
 /** The maximum numbers of windows and reservations that are kept, so that a workspace with many accounts or posts does not fill the memory. */
-const MOST_WINDOWS = 20_000
-const MOST_RESERVATIONS = 200_000
+const MAX_WINDOWS = 20_000
+const MAX_RESERVATIONS = 200_000
 /** The maximum number of searches that are remembered. */
-const MOST_SEARCHES = 2_000
+const MAX_SEARCHES = 2_000
 
 /** The window of an instant. */
 export function windowOf(at: number): number {
@@ -42,7 +42,7 @@ export class ReservationBook {
 
   /** Forgets all windows if there are too many. For the start of a turn, which then loads what it needs. */
   makeRoom(): void {
-    if (this.#windows.size < MOST_WINDOWS && this.#reservations < MOST_RESERVATIONS) return
+    if (this.#windows.size < MAX_WINDOWS && this.#reservations < MAX_RESERVATIONS) return
     this.#windows.clear()
     this.#reservations = 0
   }
@@ -73,7 +73,7 @@ export class ReservationBook {
   }
 
   noteSearch(search: string, until: number): void {
-    if (this.#searched.size >= MOST_SEARCHES) this.#searched.clear()
+    if (this.#searched.size >= MAX_SEARCHES) this.#searched.clear()
     this.#searched.set(search, until)
   }
 

@@ -23,9 +23,9 @@ import { claimTargets, settleTargets } from '../turns.ts'
 /** How many targets one turn claims. */
 const AT_ONCE = 100
 /** How many targets this node has at the same time, so that their calls do not wait long for a connection. */
-const MOST = 1_000
+const MAX = 1_000
 /** How many attempts send files at the same time. */
-const MOST_WITH_FILES = 100
+const MAX_WITH_FILES = 100
 
 interface PublisherNeeds {
   readonly sql: Sql
@@ -56,8 +56,8 @@ export class Publisher {
   readonly #needs: PublisherNeeds
   readonly #ledger: ProgressLedger
   readonly #settles: TogetherTurns<SettleInput>
-  readonly #room = new Room(MOST)
-  readonly #roomForFiles = new Room(MOST_WITH_FILES)
+  readonly #room = new Room(MAX)
+  readonly #roomForFiles = new Room(MAX_WITH_FILES)
 
   constructor(needs: PublisherNeeds) {
     this.#needs = needs
@@ -86,7 +86,7 @@ export class Publisher {
   /** Claims targets one by one, so that one whose claim fails does not keep back the others. @throws the last error */
   async #claimEach(run: Run, attempts: Promise<void>[]): Promise<void> {
     const { clock, sql } = this.#needs
-    const due = await findDue(sql, { workspaceId: run.workspaceId, now: clock.now(), most: MOST })
+    const due = await findDue(sql, { workspaceId: run.workspaceId, now: clock.now(), most: MAX })
     let failure: unknown
     for (const { id: targetId } of due) {
       try {

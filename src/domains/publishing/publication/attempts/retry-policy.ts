@@ -2,7 +2,7 @@ import { DAY, HOUR, MINUTE, SECOND } from '../../../../core/clock.ts'
 
 /** The delay before the second attempt. It doubles with each attempt. */
 const FIRST_MS = 2 * SECOND
-const MOST_MS = 10 * MINUTE
+const MAX_MS = 10 * MINUTE
 
 /**
  * How long to wait before the next attempt: full jitter (a random time up to a bound that doubles), and at least what the
@@ -11,7 +11,7 @@ const MOST_MS = 10 * MINUTE
  * @param retryAfter the platform's own value, in seconds
  */
 export function retryDelayMs(attempts: number, retryAfter: number | undefined, random: () => number): number {
-  const bound = Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(attempts, 20))
+  const bound = Math.min(MAX_MS, FIRST_MS * 2 ** Math.min(attempts, 20))
   return Math.max(SECOND, Math.round(bound * random()), (retryAfter ?? 0) * SECOND)
 }
 

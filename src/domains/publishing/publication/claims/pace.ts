@@ -6,9 +6,9 @@ const BACKLOG_MS = 30 * SECOND
 const ACCOUNT_MS = SECOND
 const PLATFORM_MS = 100
 /** The latest start of a post is a day after its time. */
-const MOST_MS = 25 * HOUR
+const MAX_MS = 25 * HOUR
 /** Accounts and platforms that are remembered. */
-const MOST = 10_000
+const MAX = 10_000
 
 interface Late {
   readonly accountId: string
@@ -41,7 +41,7 @@ export class PublicationPace {
     const allowed = this.#allowed(accountId, platform)
     const at = Math.max(start, this.#after(accountId, ACCOUNT_MS), allowed.at)
     // A clock that was set back must not keep targets waiting.
-    if (at > now + MOST_MS) this.#last.clear()
+    if (at > now + MAX_MS) this.#last.clear()
     this.#keep(accountId, at)
     this.#keep(`hour ${accountId}`, Math.max(at, allowed.until) + allowed.each)
     // A longer wait of one account must not delay the others.
@@ -68,6 +68,6 @@ export class PublicationPace {
     this.#last.delete(key)
     this.#last.set(key, at)
     const oldest = this.#last.keys().next().value
-    if (this.#last.size > MOST && oldest !== undefined) this.#last.delete(oldest)
+    if (this.#last.size > MAX && oldest !== undefined) this.#last.delete(oldest)
   }
 }

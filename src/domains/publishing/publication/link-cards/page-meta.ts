@@ -5,8 +5,8 @@ import type { LinkCard } from '../../../../platforms/link-card.ts'
 
 /** Characters of a page that are read without a pause. */
 const PIECE = 16_384
-const MOST_TITLE = 300
-const MOST_DESCRIPTION = 1_000
+const MAX_TITLE = 300
+const MAX_DESCRIPTION = 1_000
 
 /** The names of what a page says of itself, the best first: Open Graph, then the cards of X, then plain HTML. */
 const TITLES = ['og:title', 'twitter:title', 'title']
@@ -27,8 +27,8 @@ export async function pageMeta({ bytes, contentType, url }: Page): Promise<Parti
   const found = await metaOf(decoded(bytes, contentType))
   const first = (names: readonly string[], most: number) =>
     names.map((name) => shown(found.get(name) ?? '', most)).find((text) => text !== '')
-  const title = first(TITLES, MOST_TITLE)
-  const description = first(DESCRIPTIONS, MOST_DESCRIPTION)
+  const title = first(TITLES, MAX_TITLE)
+  const description = first(DESCRIPTIONS, MAX_DESCRIPTION)
   const imageUrl = IMAGES.map((name) => imageOf(found.get(name), url)).find((image) => image !== undefined)
   return {
     ...(title !== undefined && { title }),

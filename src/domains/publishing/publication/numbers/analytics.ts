@@ -11,7 +11,7 @@ import { FIGURES, type PostAnalyticsData, type TargetFigures } from './schemas.t
 /** How long figures are shown without asking the platform again. */
 const FRESH_MS = 5 * MINUTE
 /** How many targets are remembered. */
-const MOST_KEPT = 5_000
+const MAX_KEPT = 5_000
 /** How long a reply waits for platforms. */
 const PATIENCE_MS = 15 * SECOND
 const AT_ONCE = 8
@@ -92,7 +92,7 @@ export class PostFigures {
     this.#known.delete(id)
     this.#known.set(id, fresh)
     const [oldest] = this.#known.keys()
-    if (this.#known.size > MOST_KEPT && oldest !== undefined) this.#known.delete(oldest)
+    if (this.#known.size > MAX_KEPT && oldest !== undefined) this.#known.delete(oldest)
     return fresh
   }
 

@@ -5,15 +5,15 @@ import { PlatformKey } from '../../../social/accounts/index.ts'
 import { TargetStatusSchema } from '../../posts/index.ts'
 
 /** The longest span of a calendar, in days. Two months fit. */
-export const MOST_CALENDAR_DAYS = 62
-export const MOST_CALENDAR_ENTRIES = 500
+export const MAX_CALENDAR_DAYS = 62
+export const MAX_CALENDAR_ENTRIES = 500
 
 const Day = (description: string) => Type.String({ format: 'date', maxLength: 10, description })
 
 export const CalendarQuery = Input({
   workspaceId: Id,
   from: Day('The first day, such as 2026-12-01'),
-  to: Day(`The last day. At most ${MOST_CALENDAR_DAYS} days in all`),
+  to: Day(`The last day. At most ${MAX_CALENDAR_DAYS} days in all`),
   timezone: Type.Optional(
     Type.String({ ...TimeZone, description: 'The IANA time zone of the days. That of the workspace by default' }),
   ),
@@ -24,9 +24,9 @@ export const CalendarQuery = Input({
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
-      maximum: MOST_CALENDAR_ENTRIES,
-      default: MOST_CALENDAR_ENTRIES,
-      description: `Entries per page. ${MOST_CALENDAR_ENTRIES} by default, which is also the maximum`,
+      maximum: MAX_CALENDAR_ENTRIES,
+      default: MAX_CALENDAR_ENTRIES,
+      description: `Entries per page. ${MAX_CALENDAR_ENTRIES} by default, which is also the maximum`,
     }),
   ),
   cursor: Type.Optional(Type.String({ maxLength: 200, description: '`nextCursor` of the previous page' })),

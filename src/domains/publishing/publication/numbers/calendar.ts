@@ -6,7 +6,7 @@ import { timeZoneOf } from '../../../workspace/workspaces/index.ts'
 import { dayBounds, dayKey, formatLocal, localAt, parseDate } from '../../calendar/index.ts'
 import type { SlotFinder } from '../../planning/index.ts'
 import { RESERVING, statusOfPost, type TargetStatus } from '../../posts/index.ts'
-import { MOST_CALENDAR_DAYS, MOST_CALENDAR_ENTRIES, type CalendarAsked, type CalendarData } from './calendar-schemas.ts'
+import { MAX_CALENDAR_DAYS, MAX_CALENDAR_ENTRIES, type CalendarAsked, type CalendarData } from './calendar-schemas.ts'
 
 interface EntryRow {
   readonly at: string
@@ -79,7 +79,7 @@ export class PostCalendar {
 
   /** @throws AppError validation_failed for an invalid span or cursor */
   async of(asked: CalendarAsked): Promise<CalendarData> {
-    const { limit = MOST_CALENDAR_ENTRIES, workspaceId } = asked
+    const { limit = MAX_CALENDAR_ENTRIES, workspaceId } = asked
     const { after } = pageRequest({ limit, ...(asked.cursor !== undefined && { cursor: asked.cursor }) })
     const timezone = asked.timezone ?? (await timeZoneOf(this.#sql, workspaceId))
     const days = daysOf(asked, timezone)
@@ -175,8 +175,8 @@ function daysOf({ from, to }: CalendarAsked, timezone: string): { day: string; s
   const first = parseDay(from, '/query/from')
   const last = parseDay(to, '/query/to')
   if (last < first) throw refused('/query/to', 'order', 'must not be before `from`')
-  if (last - first >= MOST_CALENDAR_DAYS * DAY) {
-    throw refused('/query/to', 'range', `must be at most ${MOST_CALENDAR_DAYS - 1} days after \`from\``)
+  if (last - first >= MAX_CALENDAR_DAYS * DAY) {
+    throw refused('/query/to', 'range', `must be at most ${MAX_CALENDAR_DAYS - 1} days after \`from\``)
   }
   return Array.from({ length: (last - first) / DAY + 1 }, (_, index) => {
     const day = new Date(first + index * DAY).toISOString().slice(0, 10)

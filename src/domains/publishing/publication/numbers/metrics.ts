@@ -8,7 +8,7 @@ import { countPosts, type TargetStatus } from '../../posts/index.ts'
 import type { MetricsData } from './schemas.ts'
 import type { UpcomingPosts } from './upcoming.ts'
 
-const MOST_DAYS = 92
+const MAX_DAYS = 92
 const DEFAULT_DAYS = 30
 const NEXT_UP = { days: 90, count: 5 }
 
@@ -102,9 +102,9 @@ export class PostMetrics {
     if (from.getTime() >= to.getTime()) {
       throw ValidationFailed({ errors: [{ path, code: 'order', message: 'must be before `to`' }] })
     }
-    if (to.getTime() - from.getTime() > (MOST_DAYS + 0.5) * DAY) {
+    if (to.getTime() - from.getTime() > (MAX_DAYS + 0.5) * DAY) {
       throw ValidationFailed({
-        errors: [{ path, code: 'range', message: `must be at most ${MOST_DAYS} days before \`to\`` }],
+        errors: [{ path, code: 'range', message: `must be at most ${MAX_DAYS} days before \`to\`` }],
       })
     }
     const days: { day: string; start: Date; end: Date }[] = []

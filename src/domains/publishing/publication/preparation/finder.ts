@@ -9,9 +9,9 @@ import { LEAD_MS, STOP_MS } from './claims.ts'
 import { prepareTarget } from './jobs.ts'
 
 /** Later ones are left to the publication. */
-const LEAST_MS = STOP_MS + 10 * SECOND
+const MIN_MS = STOP_MS + 10 * SECOND
 /** How many targets one run takes, the next ones first. */
-const MOST = 1_000
+const MAX = 1_000
 
 const preparing = PLATFORMS.filter(({ publishing }) => publishing?.preparation !== undefined)
 const ALL = preparing.map(({ key }) => key)
@@ -66,7 +66,7 @@ const soonDue = query({ posts, postSegments, postTargets }, (db, $: Wanted) =>
       ]),
     )
     .orderBy('t.scheduledAt')
-    .limit(MOST),
+    .limit(MAX),
 )
 
 /** Finds targets that are due soon and can be prepared. */
@@ -87,7 +87,7 @@ export class Preparations {
     const at = (ms: number) => new Date(now + ms).toISOString()
     const rows = await soonDue.rows(this.#sql, {
       now: at(0),
-      after: at(LEAST_MS),
+      after: at(MIN_MS),
       until: at(LEAD_MS),
       ofTexts: OF_TEXTS,
       ofLinks: OF_LINKS,

@@ -11,7 +11,7 @@ import { publishDue } from '../../planning/index.ts'
 /** A target that is this late without an attempt has lost its job. An attempt whose lease has ended is lost at once. */
 const OVERDUE_MS = 30 * SECOND
 /** How many workspaces one run looks after, those that wait longest first. */
-const MOST = 500
+const MAX = 500
 
 interface WatchdogNeeds {
   readonly sql: Sql
@@ -21,7 +21,7 @@ interface WatchdogNeeds {
 }
 
 /** How many targets one run looks at, the oldest first. */
-const MOST_TARGETS = 5_000
+const MAX_TARGETS = 5_000
 
 const stuckTargets = query({ posts, postTargets }, (db, $: { now: string }) => {
   const waiting = raw<string>`case when t.status = 'scheduled' then coalesce(t.next_attempt_at, t.scheduled_at)
@@ -43,7 +43,7 @@ const stuckTargets = query({ posts, postTargets }, (db, $: { now: string }) => {
       return e(e.fn.coalesce(lease, raw<string>`${at} + ${OVERDUE_MS} * interval '1 millisecond'`), '<', $.now)
     })
     .orderBy(waiting)
-    .limit(raw.lit(MOST_TARGETS))
+    .limit(raw.lit(MAX_TARGETS))
   return (
     db
       .selectFrom(late.as('late'))
@@ -52,7 +52,7 @@ const stuckTargets = query({ posts, postTargets }, (db, $: { now: string }) => {
       .where(raw<boolean>`(select p.deleted_at is null from posts p where p.id = late.post_id)`)
       .groupBy('late.workspaceId')
       .orderBy((e) => e.fn.min('late.at'))
-      .limit(MOST)
+      .limit(MAX)
   )
 })
 

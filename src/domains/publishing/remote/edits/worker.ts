@@ -10,7 +10,7 @@ import { retryDelayMs } from '../../publication/index.ts'
 import { REMOTE_LEASE_MS, type ChangedSegment, type RemoteClaim, type RemoteOutcome } from './remote-changes.ts'
 import { claimRemoteChange, settleRemoteChange } from '../turns.ts'
 
-const MOST_CALLS = 200
+const MAX_CALLS = 200
 
 interface Run {
   readonly targetId: string
@@ -51,7 +51,7 @@ export class RemoteWorker {
 
   async #attempt(claim: NonNullable<RemoteClaim>, attempt: Attempt): Promise<RemoteOutcome> {
     const onCall = (call: LoggedCall) => {
-      if (attempt.calls.length < MOST_CALLS) attempt.calls.push(call)
+      if (attempt.calls.length < MAX_CALLS) attempt.calls.push(call)
     }
     try {
       await this.#calls.run(claim.accountId, { signal: attempt.signal, onCall }, (account) =>

@@ -14,7 +14,7 @@ import {
 import { PostListFilter, rescheduleFields, TargetStatusSchema } from '../../posts/index.ts'
 
 /** The maximum number of posts of one bulk change. */
-export const MOST_CHANGED = 200
+export const MAX_CHANGED = 200
 
 /** What all bulk changes have in common. */
 export const BULK_RULES =
@@ -26,11 +26,11 @@ const { workspaceId: _, ...filterFields } = PostListFilter
 export const selectionFields = {
   workspaceId: Id,
   postIds: Type.Optional(
-    Type.Array(Id, { minItems: 1, maxItems: MOST_CHANGED, uniqueItems: true, description: 'Posts of the workspace' }),
+    Type.Array(Id, { minItems: 1, maxItems: MAX_CHANGED, uniqueItems: true, description: 'Posts of the workspace' }),
   ),
   filter: Type.Optional(
     Input(filterFields, {
-      description: `Instead of \`postIds\`: the filters of listPosts, at least one. More than ${MOST_CHANGED} posts are refused`,
+      description: `Instead of \`postIds\`: the filters of listPosts, at least one. More than ${MAX_CHANGED} posts are refused`,
       minProperties: 1,
     }),
   ),

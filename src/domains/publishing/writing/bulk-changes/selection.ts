@@ -1,6 +1,6 @@
 import { ValidationFailed } from '../../../../core/errors.ts'
 import type { PostReader } from '../../posts/index.ts'
-import { MOST_CHANGED, type Selection } from './schemas.ts'
+import { MAX_CHANGED, type Selection } from './schemas.ts'
 
 /**
  * The ids of the posts of a bulk change. Read before the turn, because the search of a filter does not belong into the
@@ -19,9 +19,9 @@ export async function selectedIds(
     throw ValidationFailed({ errors: [{ path, code: 'required', message }] })
   }
   if (postIds !== undefined) return postIds
-  const { items } = await reader.list({ ...filter, workspaceId }, { after: undefined, limit: MOST_CHANGED + 1 })
-  if (items.length > MOST_CHANGED) {
-    const message = `matches more than ${MOST_CHANGED} posts. Narrow it, for instance with from and to`
+  const { items } = await reader.list({ ...filter, workspaceId }, { after: undefined, limit: MAX_CHANGED + 1 })
+  if (items.length > MAX_CHANGED) {
+    const message = `matches more than ${MAX_CHANGED} posts. Narrow it, for instance with from and to`
     throw ValidationFailed({ errors: [{ path: '/body/filter', code: 'too_many', message }] })
   }
   return items.map((json) => (JSON.parse(json) as { _id: string })._id)

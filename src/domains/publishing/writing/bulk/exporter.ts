@@ -15,7 +15,7 @@ import type {
 /** Posts are read in pages of this size. */
 const PAGE = 200
 /** The maximum number of posts in an export. */
-export const MOST_EXPORTED = 10_000
+export const MAX_EXPORTED = 10_000
 
 /** Writes posts as files that the import reads as the same posts. */
 export class PostExporter {
@@ -29,7 +29,7 @@ export class PostExporter {
     const found: SheetPost[] = []
     const slices = new Slices()
     let after: { createdAt: string; id: string } | undefined
-    while (found.length < MOST_EXPORTED) {
+    while (found.length < MAX_EXPORTED) {
       const { items } = await this.#reader.list(filter, { after, limit: PAGE })
       let last: PostData | undefined
       for (const json of items) {

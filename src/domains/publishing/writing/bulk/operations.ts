@@ -1,13 +1,13 @@
 import { buffer } from 'node:stream/consumers'
 import { EXAMPLE } from '../../../../core/example-ids.ts'
 import { Conflict, NotFound, PlanLimit, ValidationFailed } from '../../../../core/errors.ts'
-import { MOST_JSON_MARKS } from '../../../../tools/json-size.ts'
+import { MAX_JSON_MARKS } from '../../../../tools/json-size.ts'
 import { from, operation, owner } from '../../../../core/operation.ts'
 import { pageFields, pageRequest } from '../../../../core/page.ts'
 import { file, FILE, list, ok } from '../../../../core/reply.ts'
 import { Envelope, Id, Input, ListOf } from '../../../../core/schema.ts'
 import { describeColumns } from '../csv/columns.ts'
-import { MOST_BYTES as MOST_CSV_BYTES } from '../csv/decode.ts'
+import { MAX_BYTES as MAX_CSV_BYTES } from '../csv/decode.ts'
 import { BulkRefused } from '../../posts/index.ts'
 import { bulkReply, exportFile } from './replies.ts'
 import {
@@ -18,7 +18,7 @@ import {
   BulkResult,
   ExportQuery,
   ImportFields,
-  MOST_IMPORT_BYTES,
+  MAX_IMPORT_BYTES,
   UndoneBatch,
 } from './schemas.ts'
 import { importFile } from './turns.ts'
@@ -36,8 +36,8 @@ export const createPostsBulk = operation({
   access: 'posts:write',
   workspace: from.body('workspaceId'),
   turn: true,
-  bodyLimit: MOST_IMPORT_BYTES,
-  bodyMarks: MOST_JSON_MARKS,
+  bodyLimit: MAX_IMPORT_BYTES,
+  bodyMarks: MAX_JSON_MARKS,
   body: BulkPosts,
   returns: { 200: Envelope(BulkResult), 201: Envelope(BulkResult) },
   errors: [ValidationFailed, BulkRefused, PlanLimit],
@@ -57,7 +57,7 @@ export const importPosts = operation({
   access: 'posts:write',
   workspace: from.body('workspaceId'),
   body: ImportFields,
-  upload: { kind: 'multipart', maxBytes: MOST_CSV_BYTES },
+  upload: { kind: 'multipart', maxBytes: MAX_CSV_BYTES },
   returns: { 200: Envelope(BulkResult), 201: Envelope(BulkResult) },
   errors: [ValidationFailed, BulkRefused, PlanLimit],
   example: { body: { workspaceId, dryRun: true } },

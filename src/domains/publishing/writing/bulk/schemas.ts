@@ -12,8 +12,8 @@ import {
   Type,
   type Static,
 } from '../../../../core/schema.ts'
-import { MOST_BYTES as MOST_CSV_BYTES } from '../csv/decode.ts'
-import { MOST_ROWS } from '../csv/import.ts'
+import { MAX_BYTES as MAX_CSV_BYTES } from '../csv/decode.ts'
+import { MAX_ROWS } from '../csv/import.ts'
 import {
   newPostFields,
   PostListFilter,
@@ -24,7 +24,7 @@ import {
 } from '../../posts/index.ts'
 
 /** The largest JSON body of an import, in bytes. */
-export const MOST_IMPORT_BYTES = 8_000_000
+export const MAX_IMPORT_BYTES = 8_000_000
 
 /** A post of a bulk request: the body of createPost without the workspace. */
 export const BulkPost = Input({ ...newPostFields, recurrence: Type.Optional(RecurrenceInput) })
@@ -49,8 +49,8 @@ const sheetOptions = {
 export const BulkPosts = Input(
   {
     ...options,
-    posts: Type.Optional(Judged(BulkPost, { minItems: 1, maxItems: MOST_ROWS })),
-    csv: Type.Optional(Text(1, MOST_CSV_BYTES, { description: 'The text of a CSV file' })),
+    posts: Type.Optional(Judged(BulkPost, { minItems: 1, maxItems: MAX_ROWS })),
+    csv: Type.Optional(Text(1, MAX_CSV_BYTES, { description: 'The text of a CSV file' })),
     ...sheetOptions,
   },
   { description: 'Either `posts` or `csv`' },

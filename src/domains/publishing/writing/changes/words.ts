@@ -5,7 +5,7 @@ export interface WordRun {
 }
 
 /** Edits that are looked for between two places that are alike. Beyond it, the words between them are replaced. */
-const MOST_EDITS = 200
+const MAX_EDITS = 200
 
 /**
  * Bounds the effort for the texts that are compared together, such as those of two versions. When a part of it is spent,
@@ -29,7 +29,7 @@ export class DiffBudget {
 const LOOKUP_STEPS = 5
 
 /** Tokens of a text that are compared. */
-const MOST_TOKENS = 5_000
+const MAX_TOKENS = 5_000
 
 /** Scripts that are written without spaces between words. */
 const SPACELESS = String.raw`[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmr}\p{scx=Mymr}]`
@@ -57,7 +57,7 @@ const SENTENCE = /[^\n.!?。！？]*[\n.!?。！？]+[ \t]*|[^\n.!?。！？]+/g
  * the old text, without those of `delete` the new one. Two runs that follow each other are of different kinds.
  *
  * The effort is bounded: words that occur once in both texts divide them first, as in patience diff, and the rest is
- * compared by the algorithm of Myers with at most `MOST_EDITS` edits. So texts with little in common can have a longer
+ * compared by the algorithm of Myers with at most `MAX_EDITS` edits. So texts with little in common can have a longer
  * difference than the shortest one. Texts that differ in more than the budget allows are compared by sentences first,
  * and by words within sentences that were replaced.
  */
@@ -124,12 +124,12 @@ function byTokens(before: string, after: string, token: RegExp, budget: DiffBudg
   return runs(old.tokens, now.tokens, matchAll(old.ids, now.ids, budget))
 }
 
-/** The tokens of a text. What is after the first `MOST_TOKENS` is one token. */
+/** The tokens of a text. What is after the first `MAX_TOKENS` is one token. */
 function tokensOf(text: string, token: RegExp): string[] {
   const tokens: string[] = []
   let end = 0
   for (const [one] of text.matchAll(token)) {
-    if (tokens.length === MOST_TOKENS) break
+    if (tokens.length === MAX_TOKENS) break
     tokens.push(one)
     end += one.length
   }
@@ -256,10 +256,10 @@ function longestAscending(pairs: readonly [number, number][]): [number, number][
 
 /**
  * Reports the equal tokens of a shortest edit script (Myers, “An O(ND) Difference Algorithm”, 1986), or none if it has
- * more than `MOST_EDITS` edits or the budget is spent.
+ * more than `MAX_EDITS` edits or the budget is spent.
  */
 function shortestEdit(a: Int32Array, b: Int32Array, match: (x: number, y: number) => void, budget: DiffBudget): void {
-  const most = Math.min(a.length + b.length, MOST_EDITS)
+  const most = Math.min(a.length + b.length, MAX_EDITS)
   const furthest = new Int32Array(2 * most + 3)
   const steps: Int32Array[] = []
   for (let edits = 0; edits <= most; edits += 1) {

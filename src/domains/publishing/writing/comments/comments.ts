@@ -30,7 +30,7 @@ import type {
 import { postComments, type CommentRow } from './tables.ts'
 
 /** In one thread. */
-const MOST_REPLIES = 200
+const MAX_REPLIES = 200
 
 interface CommentPathData {
   readonly id: string
@@ -178,8 +178,8 @@ export class PostComments {
       const message = 'must be the id of a comment on this post that is no reply itself'
       throw ValidationFailed({ errors: [{ path: '/body/replyTo', code: 'unknown', message }] })
     }
-    if ((await postComments.count(sql, { replyTo: id })) >= MOST_REPLIES) {
-      throw Conflict({ message: `A thread has at most ${MOST_REPLIES} replies. Begin another one.` })
+    if ((await postComments.count(sql, { replyTo: id })) >= MAX_REPLIES) {
+      throw Conflict({ message: `A thread has at most ${MAX_REPLIES} replies. Begin another one.` })
     }
     return root
   }

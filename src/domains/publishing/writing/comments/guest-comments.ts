@@ -11,7 +11,7 @@ export interface GuestComment {
 }
 
 /** Comments of one post that a page for guests shows. */
-const MOST = 50
+const MAX = 50
 
 /** The open comments on posts that are for guests, oldest first. A reply to an internal comment is never among them. */
 export async function guestComments(
@@ -24,11 +24,11 @@ export async function guestComments(
   const rows = await postComments.find(
     sql,
     { workspaceId, postId: anyOf(postIds), visibility: 'guests' },
-    { columns, orderBy: ['id desc'], limit: MOST * postIds.length },
+    { columns, orderBy: ['id desc'], limit: MAX * postIds.length },
   )
   const open = new Set(
     rows.flatMap(({ id, replyTo, resolvedAt }) => (replyTo === null && resolvedAt === null ? [id] : [])),
   )
   const shown = rows.filter(({ id, replyTo }) => open.has(replyTo ?? id)).toReversed()
-  return new Map(postIds.map((id) => [id, shown.filter(({ postId }) => postId === id).slice(-MOST)]))
+  return new Map(postIds.map((id) => [id, shown.filter(({ postId }) => postId === id).slice(-MAX)]))
 }

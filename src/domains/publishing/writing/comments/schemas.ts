@@ -13,7 +13,7 @@ import {
 } from '../../../../core/schema.ts'
 import { ActorView } from '../versions/schemas.ts'
 
-const MOST = 20
+const MAX = 20
 
 export const CommentVisibility = States('PostCommentVisibility', 'Who sees a comment', {
   internal: 'Members of the workspace who can see posts',
@@ -115,13 +115,13 @@ export const NewComment = Input({
   body: Text(1, 8_000, { description: 'The text' }),
   mentions: Type.Optional(
     Type.Array(Id, {
-      maxItems: MOST,
+      maxItems: MAX,
       uniqueItems: true,
       description: 'Ids of members. They get a mail, unless their notification settings say otherwise',
     }),
   ),
   attachments: Type.Optional(
-    Type.Array(Id, { maxItems: MOST, uniqueItems: true, description: 'Ids of assets of the media library' }),
+    Type.Array(Id, { maxItems: MAX, uniqueItems: true, description: 'Ids of assets of the media library' }),
   ),
   replyTo: Type.Optional({ ...Id, description: 'A comment on the same post that is no reply itself' }),
   visibility: Type.Optional({
@@ -136,7 +136,7 @@ export const CommentEdit = Input({
   body: Type.Optional(Text(1, 8_000, { description: 'The new text' })),
   mentions: Type.Optional(
     Type.Array(Id, {
-      maxItems: MOST,
+      maxItems: MAX,
       uniqueItems: true,
       description: 'Ids of members. Those who were not mentioned before are told',
     }),

@@ -4,7 +4,7 @@
  */
 
 /** The longest cell. Excel's own limit is 32,767 characters. */
-export const MOST_CELL = 45_000
+export const MAX_CELL = 45_000
 
 /** What formulas begin with, also in full width, which Excel takes alike in some languages. */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/

@@ -11,7 +11,7 @@ export interface DecodedText {
 export type Decoded = DecodedText | { readonly problem: string }
 
 /** The largest file that is read. */
-export const MOST_BYTES = 2 * 1024 * 1024
+export const MAX_BYTES = 2 * 1024 * 1024
 
 /** What a file begins with that is no text. */
 const NOT_TEXT: readonly (readonly [start: readonly number[], problem: string])[] = [
@@ -31,7 +31,7 @@ const NOT_TEXT: readonly (readonly [start: readonly number[], problem: string])[
  * Windows-1252 (Excel's plain “CSV”), which is assumed for bytes that are not UTF-8.
  */
 export function decodeSheet(bytes: Uint8Array): Decoded {
-  if (bytes.length > MOST_BYTES) return { problem: `The file is larger than ${MOST_BYTES / 1024 / 1024} MB. Split it.` }
+  if (bytes.length > MAX_BYTES) return { problem: `The file is larger than ${MAX_BYTES / 1024 / 1024} MB. Split it.` }
   const other = NOT_TEXT.find(([start]) => start.every((byte, index) => bytes[index] === byte))
   if (other !== undefined) return { problem: other[1] }
   const [first, second] = bytes

@@ -1,20 +1,20 @@
 import leven from 'leven'
 import { Slices } from '../../../../core/slices.ts'
-import { MOST_CELL, readList, readObject, unescapeCell } from './cells.ts'
+import { MAX_CELL, readList, readObject, unescapeCell } from './cells.ts'
 import { ACCOUNTS, COLUMN_NAMES, COLUMN_OF, OVERRIDE, columnKey, type Column } from './columns.ts'
 import { decodeSheet } from './decode.ts'
-import { MOST_COLUMNS, readRecords, type Separator } from './records.ts'
+import { MAX_COLUMNS, readRecords, type Separator } from './records.ts'
 import type { SheetPost, SheetTarget } from './sheet-post.ts'
 import type { DateOrder } from './times.ts'
 
 /** The maximum number of posts in a file. */
-export const MOST_ROWS = 500
+export const MAX_ROWS = 500
 /** The maximum number of accounts of a row. */
-const MOST_ACCOUNTS = 100
+const MAX_ACCOUNTS = 100
 
 /** The maximum number of errors of one row, and of the header. */
-const MOST_ERRORS = 20
-const MOST_SHOWN = 64
+const MAX_ERRORS = 20
+const MAX_SHOWN = 64
 
 /** What is wrong with a cell, or with a row if `column` is null. */
 export interface CellError {
@@ -59,7 +59,7 @@ export async function importSheet(bytes: Uint8Array, options: ImportOptions, sli
   if (!header.ok) return header
   const filled = rest.map((cells, index) => ({ cells, row: index + 2 })).filter(({ cells }) => cells.some(isFilled))
   if (filled.length === 0) return failed('no_rows', 'The file has no posts. The first row names the columns.')
-  if (filled.length > MOST_ROWS) return failed('too_many_rows', `A file can have at most ${MOST_ROWS} posts. Split it.`)
+  if (filled.length > MAX_ROWS) return failed('too_many_rows', `A file can have at most ${MAX_ROWS} posts. Split it.`)
   const rows: SheetRow[] = []
   for (const { cells, row } of filled) {
     rows.push(readRow(row, cells, header.fields, options))
@@ -85,9 +85,9 @@ function separatorOf(text: string): { body: string; separator: Separator } {
   if (given && separator !== undefined) return { body: text.slice(given[0].length), separator }
   const head = /^[^\r\n]*/.exec(text)?.[0] ?? ''
   // One column more than there can be shows that there are too many.
-  const names = (one: Separator) => head.split(one, MOST_COLUMNS + 1)
+  const names = (one: Separator) => head.split(one, MAX_COLUMNS + 1)
   const known = (one: Separator) =>
-    names(one).filter((name) => COLUMN_OF.has(columnKey(name.slice(0, MOST_SHOWN).replaceAll('"', '')))).length
+    names(one).filter((name) => COLUMN_OF.has(columnKey(name.slice(0, MAX_SHOWN).replaceAll('"', '')))).length
   const parts = (one: Separator) => names(one).length
   const [best = ','] = SEPARATORS.toSorted((a, b) => known(b) - known(a) || parts(b) - parts(a))
   return { body: text, separator: best }
@@ -109,9 +109,9 @@ function readHeader(names: readonly string[], options: ImportOptions): Header {
   const seen = new Set<string>()
   const fields: Field[] = []
   for (const name of names) {
-    if (errors.length >= MOST_ERRORS) break
+    if (errors.length >= MAX_ERRORS) break
     const field = fieldOf(name.trim(), options)
-    const column = name.trim().slice(0, MOST_SHOWN)
+    const column = name.trim().slice(0, MAX_SHOWN)
     if ('problem' in field) {
       errors.push({ column, code: field.code, message: field.problem })
       continue
@@ -139,11 +139,11 @@ function fieldOf(name: string, options: ImportOptions): Field | { readonly code:
 }
 
 function unknownColumn(name: string): string {
-  const key = columnKey(name.slice(0, MOST_SHOWN))
+  const key = columnKey(name.slice(0, MAX_SHOWN))
   const far = (other: string) => leven(key, columnKey(other))
   const [near = ''] = COLUMN_NAMES.toSorted((a, b) => far(a) - far(b))
   const hint = far(near) <= 2 ? ` Did you mean ${near}?` : ''
-  return `"${name.slice(0, MOST_SHOWN)}" is not a column.${hint} The columns are ${COLUMN_NAMES.join(', ')}.`
+  return `"${name.slice(0, MAX_SHOWN)}" is not a column.${hint} The columns are ${COLUMN_NAMES.join(', ')}.`
 }
 
 function readRow(row: number, cells: readonly string[], fields: readonly Field[], options: ImportOptions): SheetRow {
@@ -152,7 +152,7 @@ function readRow(row: number, cells: readonly string[], fields: readonly Field[]
   const overrides = new Map<string, Record<string, unknown>>()
   let accountIds: string[] = []
   const report = (column: string | null, code: string, message: string) => {
-    if (errors.length < MOST_ERRORS) errors.push({ column, code, message })
+    if (errors.length < MAX_ERRORS) errors.push({ column, code, message })
   }
   for (const [index, raw] of cells.entries()) {
     const field = fields[index] ?? { kind: 'empty' }
@@ -161,10 +161,10 @@ function readRow(row: number, cells: readonly string[], fields: readonly Field[]
       if (field.kind === 'column' && field.column.name === 'firstComment') values['firstComment'] = null
       continue
     }
-    if (errors.length >= MOST_ERRORS) break
+    if (errors.length >= MAX_ERRORS) break
     const column = columnName(field)
-    if (raw.length > MOST_CELL) {
-      report(column, 'cell_too_long', `The cell has more than ${MOST_CELL} characters.`)
+    if (raw.length > MAX_CELL) {
+      report(column, 'cell_too_long', `The cell has more than ${MAX_CELL} characters.`)
     } else if (field.kind === 'empty') {
       report(null, 'extra_cell', `The row has "${raw.slice(0, 32)}" in column ${index + 1}, which has no name.`)
     } else if (field.kind === 'accounts') {
@@ -205,8 +205,8 @@ function columnName(field: Field): string | null {
 function readAccounts(cell: string, options: ImportOptions): { accountIds: string[]; problems: string[] } {
   const list = readList(cell)
   if ('problem' in list) return { accountIds: [], problems: [list.problem] }
-  if (list.value.length > MOST_ACCOUNTS) {
-    return { accountIds: [], problems: [`The cell lists more than ${MOST_ACCOUNTS} accounts.`] }
+  if (list.value.length > MAX_ACCOUNTS) {
+    return { accountIds: [], problems: [`The cell lists more than ${MAX_ACCOUNTS} accounts.`] }
   }
   const found = list.value.map((reference) => options.account(reference))
   const accountIds = found.flatMap((one) => ('accountId' in one ? [one.accountId] : []))

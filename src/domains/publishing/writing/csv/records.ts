@@ -4,11 +4,11 @@ import type { Slices } from '../../../../core/slices.ts'
 
 export type Separator = ',' | ';' | '\t'
 
-export const MOST_COLUMNS = 300
+export const MAX_COLUMNS = 300
 /** The maximum number of rows with empty ones, which sheets can have many of. */
-const MOST_RECORDS = 20_000
+const MAX_RECORDS = 20_000
 /** The maximum number of cells with empty ones. */
-const MOST_CELLS = 400_000
+const MAX_CELLS = 400_000
 
 /** Bytes that are parsed at once. A cell needs at least one byte, and takes less than a microsecond. */
 const CHUNK = 4_096
@@ -63,18 +63,17 @@ async function sizeProblem(bytes: Uint8Array, delimiter: Separator, slices: Slic
     else if (byte === separator) {
       columns += 1
       cells += 1
-      if (columns > MOST_COLUMNS) {
-        return { code: 'too_many_columns', problem: `A file can have at most ${MOST_COLUMNS} columns.` }
+      if (columns > MAX_COLUMNS) {
+        return { code: 'too_many_columns', problem: `A file can have at most ${MAX_COLUMNS} columns.` }
       }
     } else if (byte === LINE_FEED || (byte === CARRIAGE_RETURN && bytes[at + 1] !== LINE_FEED)) {
       rows += 1
       columns = 1
       cells += 1
     }
-    if (rows > MOST_RECORDS)
-      return { code: 'too_many_rows', problem: `The file has more than ${MOST_RECORDS - 1} rows.` }
-    if (cells > MOST_CELLS)
-      return { code: 'too_many_cells', problem: `The file has more than ${MOST_CELLS} cells. Split it.` }
+    if (rows > MAX_RECORDS) return { code: 'too_many_rows', problem: `The file has more than ${MAX_RECORDS - 1} rows.` }
+    if (cells > MAX_CELLS)
+      return { code: 'too_many_cells', problem: `The file has more than ${MAX_CELLS} cells. Split it.` }
     if (at % 65_536 === 0) await slices.pause()
   }
   return undefined

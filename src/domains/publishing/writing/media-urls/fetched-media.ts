@@ -6,7 +6,7 @@ import { urlsIn, withAssets, type WithMedia } from './urls-in.ts'
 import type { PostFile, UrlCheck, UrlImports } from '../../../media/assets/index.ts'
 
 /** How many files a request can name by their addresses. */
-export const MOST_URLS = 200
+export const MAX_URLS = 200
 /** How many are fetched at the same time, and how long all of them may take. */
 const AT_ONCE = 4
 const TIMEOUT_MS = 5 * MINUTE
@@ -45,8 +45,8 @@ export class MediaFetcher {
     if (!member.scopes.has('media:write')) {
       throw Forbidden({ message: 'Files by URL are added to the media library, which needs the scope media:write.' })
     }
-    if (all.length > MOST_URLS) {
-      const message = `names ${all.length} URLs. At most ${MOST_URLS} files can be fetched at once`
+    if (all.length > MAX_URLS) {
+      const message = `names ${all.length} URLs. At most ${MAX_URLS} files can be fetched at once`
       throw ValidationFailed({ errors: [{ path: '/body/media', code: 'too_many', message }] })
     }
     const signal = AbortSignal.timeout(TIMEOUT_MS)

@@ -284,12 +284,12 @@ export function cutBefore(dates: SeriesDates, row: SeriesRow, first: Occurrence)
   const until = dates.instantOf(row.madeUntil)
   const from = first.instant.getTime()
   if (until < from) return { madeUntil: row.madeUntil, madeCount: row.madeCount }
-  const made = dates.after(from - 1, MOST_CUT).filter(({ instant }) => instant.getTime() <= until)
+  const made = dates.after(from - 1, MAX_CUT).filter(({ instant }) => instant.getTime() <= until)
   return { madeUntil: dates.before(first), madeCount: row.madeCount - made.length }
 }
 
 /** More than there are made ahead. */
-const MOST_CUT = 100
+const MAX_CUT = 100
 
 /** The accounts and files of all contents of a series. @throws AppError validation_failed */
 export async function resourcesOf(

@@ -17,7 +17,7 @@ import type { SeriesRow } from './tables.ts'
 /** Posts of a series are made this long ahead. */
 export const AHEAD_MS = 30 * DAY
 /** The maximum number of posts of a series that are made ahead. There is always at least one. */
-export const MOST_AHEAD = 31
+export const MAX_AHEAD = 31
 
 /** The columns of a series that decide its occurrences. */
 export type SeriesRule = Pick<
@@ -89,16 +89,16 @@ export function dueOccurrences(
   now: number,
 ): { readonly due: readonly Occurrence[]; readonly dueAt: number | null } {
   const until = dates.instantOf(madeUntil)
-  const ahead = dates.after(now, MOST_AHEAD).filter(({ instant }) => instant.getTime() <= until)
-  const next = dates.after(until, MOST_AHEAD + 1)
+  const ahead = dates.after(now, MAX_AHEAD).filter(({ instant }) => instant.getTime() <= until)
+  const next = dates.after(until, MAX_AHEAD + 1)
   const due: Occurrence[] = []
   let count = ahead.length
   for (const one of next) {
     const at = one.instant.getTime()
     if (at > now) {
-      if (count >= MOST_AHEAD || (count > 0 && at > now + AHEAD_MS)) {
+      if (count >= MAX_AHEAD || (count > 0 && at > now + AHEAD_MS)) {
         const first = [...ahead, ...due].find(({ instant }) => instant.getTime() > now)
-        const room = count >= MOST_AHEAD ? (first?.instant.getTime() ?? now) : at - AHEAD_MS
+        const room = count >= MAX_AHEAD ? (first?.instant.getTime() ?? now) : at - AHEAD_MS
         const last = due.at(-1)?.instant.getTime() ?? until
         return { due, dueAt: Math.min(room, last) }
       }
@@ -107,7 +107,7 @@ export function dueOccurrences(
     due.push(one)
   }
   // There may be more than were looked at.
-  if (next.length > MOST_AHEAD) return { due, dueAt: now }
+  if (next.length > MAX_AHEAD) return { due, dueAt: now }
   const last = due.at(-1)?.instant.getTime() ?? until
   return { due, dueAt: last > now ? last : null }
 }

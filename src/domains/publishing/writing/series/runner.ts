@@ -14,7 +14,7 @@ import { postSeries, type SeriesRow } from './tables.ts'
 import { summaryOf } from './views.ts'
 
 /** Posts that one turn makes, so that other turns of the workspace do not wait long. */
-const MOST_A_TURN = 10
+const MAX_A_TURN = 10
 
 /**
  * Makes the posts of series ahead, in turns. The posts and the mark of how far they are made (`madeUntil`) commit
@@ -51,7 +51,7 @@ export class SeriesRunner {
     let isMore = dueAt === now
     for (const one of due) {
       const isNeeded = !known.has(one.key) && (one === lastPassed || !passed.includes(one))
-      if (isNeeded && made === MOST_A_TURN) {
+      if (isNeeded && made === MAX_A_TURN) {
         isMore = true
         break
       }

@@ -23,7 +23,7 @@ import type { PostVersionData } from './schemas.ts'
 import { VersionChanges } from './version-changes.ts'
 
 /** Characters of the versions of one page. */
-const MOST_PAGE_CHARACTERS = 1_000_000
+const MAX_PAGE_CHARACTERS = 1_000_000
 
 /** The versions of posts. */
 export class PostHistory {
@@ -130,7 +130,7 @@ function shownCount(rows: readonly VersionRow[], limit: number): number {
   let size = 0
   const end = rows.findIndex(({ snapshot }, index) => {
     size += JSON.stringify(snapshot).length
-    return index > 0 && size > MOST_PAGE_CHARACTERS
+    return index > 0 && size > MAX_PAGE_CHARACTERS
   })
   return end === -1 ? limit : Math.min(end, limit)
 }

@@ -6,7 +6,7 @@ import type { PostSnapshot, VersionRow } from '../../posts/index.ts'
 type Version = Pick<VersionRow, 'id' | 'snapshot'>
 
 /** Characters of the texts of all differences that are kept. */
-const MOST_KEPT = 4_000_000
+const MAX_KEPT = 4_000_000
 
 /**
  * The differences between versions. Versions never change, so each difference is computed once and kept, until the
@@ -31,7 +31,7 @@ export class VersionChanges {
   #makeRoom(size: number): void {
     this.#size += size
     for (const [key, oldest] of this.#kept) {
-      if (this.#size <= MOST_KEPT) return
+      if (this.#size <= MAX_KEPT) return
       this.#kept.delete(key)
       this.#size -= oldest.size
     }

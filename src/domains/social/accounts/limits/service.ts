@@ -7,7 +7,7 @@ import type { AccountSeats } from '../seats.ts'
 import { socialAccounts } from '../tables.ts'
 
 /** How many accounts are offered for archiving. */
-const MOST_OFFERS = 100
+const MAX_OFFERS = 100
 
 /** What a workspace uses of a limit that the plan sets for each workspace. */
 export interface WorkspaceUse {
@@ -87,7 +87,7 @@ export class AccountLimits {
       {
         columns: ['id', 'workspaceId', 'platform', 'name', 'status', 'brokenReason'],
         orderBy: ['brokenReason asc', 'id desc'],
-        limit: MOST_OFFERS,
+        limit: MAX_OFFERS,
       },
     )
     return rows.map(({ id, name, platform, status, workspaceId }) => ({

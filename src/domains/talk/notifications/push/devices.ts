@@ -23,7 +23,7 @@ import { checkAddress, sendTo, type Address, type Senders } from './addresses.ts
 import { DEFAULT_TTL_SECONDS, type PushMessage, type PushResult } from './message.ts'
 
 /** Devices of a user. Another one replaces the one that was registered first. */
-const MOST = 20
+const MAX = 20
 /** Characters of a text in a message. Push services accept about 4,000 bytes. */
 const TEXT = 500
 
@@ -77,7 +77,7 @@ export class Devices {
       const changes = ['userId', 'sessionId', 'name', 'subscriptionSealed', 'error', 'updatedAt'] as const
       await pushDevices.upsert(tx, { ...row, createdAt: at, updatedAt: at }, ['addressDigest'], changes)
       const own = await pushDevices.find(tx, { userId }, { orderBy: ['id desc'] })
-      const surplus = own.slice(MOST).map(({ id }) => id)
+      const surplus = own.slice(MAX).map(({ id }) => id)
       if (surplus.length > 0) await pushDevices.delete(tx, { id: anyOf(surplus) })
       const registered = own.find((one) => one.addressDigest === addressDigest)
       if (registered === undefined) throw NotFound()

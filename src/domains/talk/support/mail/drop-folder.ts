@@ -6,7 +6,7 @@ import type { InboundMails } from './inbound.ts'
 
 const EVERY_MS = 2_000
 /** The largest mail that is taken, in bytes. */
-export const MOST_MAIL_BYTES = 25 * 1024 * 1024
+export const MAX_MAIL_BYTES = 25 * 1024 * 1024
 
 /**
  * Takes mails from a folder of this node, for a mail server on the same machine. A mail is a file that ends in `.eml`,
@@ -65,7 +65,7 @@ export class DropFolder {
 
   /** @returns why a mail can never be taken. @throws AppError when the database or the storage is away */
   async #take(path: string): Promise<unknown> {
-    if ((await stat(path)).size > MOST_MAIL_BYTES) return new Error('the mail is too large')
+    if ((await stat(path)).size > MAX_MAIL_BYTES) return new Error('the mail is too large')
     try {
       await this.#mails.take(await readFile(path))
     } catch (error) {

@@ -9,7 +9,7 @@ import type { TicketAttachments } from '../attachments.ts'
 import { TicketClosed } from '../errors.ts'
 import type { TicketNotices } from '../notices.ts'
 import type { Party } from '../reader.ts'
-import { MOST_TEXT } from '../schemas.ts'
+import { MAX_TEXT } from '../schemas.ts'
 import { supportMails, supportTickets } from '../tables.ts'
 import type { Claim, Tickets } from '../tickets.ts'
 import { isFromGenuine } from './authentication-results.ts'
@@ -29,7 +29,7 @@ export interface MailOutcome {
 
 type Sender = Party & { readonly email: string }
 
-const MOST_FILES = 10
+const MAX_FILES = 10
 /** The beginning of the Message-ID that is the root of the thread of a ticket. */
 const ROOT = /^<ticket-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})@/
 
@@ -230,7 +230,7 @@ export class InboundMails {
     for (const { content, contentType, filename } of files) {
       const name = (filename ?? (contentType.startsWith('image/') ? 'picture' : 'file')).slice(0, 200)
       if (sender === undefined) refused.push(`${name}: the mail could not be verified.`)
-      else if (attachments.length >= MOST_FILES) refused.push(`${name}: a message can have ${MOST_FILES} files.`)
+      else if (attachments.length >= MAX_FILES) refused.push(`${name}: a message can have ${MAX_FILES} files.`)
       else {
         try {
           attachments.push((await this.#needs.attachments.store(sender.userId, name, content)).id)
@@ -245,7 +245,7 @@ export class InboundMails {
     }
     const text = written || 'The mail has no text.'
     const note = refused.length === 0 ? '' : `\n\n[Files that were not accepted: ${refused.join(' ')}]`.slice(0, 2_000)
-    return { message: text.slice(0, MOST_TEXT - note.length).toWellFormed() + note, attachments }
+    return { message: text.slice(0, MAX_TEXT - note.length).toWellFormed() + note, attachments }
   }
 }
 

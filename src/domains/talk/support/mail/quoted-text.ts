@@ -1,5 +1,5 @@
 import { LANGUAGES, textsFor } from '../../../../language/texts.ts'
-import { MOST_TEXT } from '../schemas.ts'
+import { MAX_TEXT } from '../schemas.ts'
 
 /** The line above which a user writes a reply, in each language. Our mails begin with it. */
 const REPLY_LINES = LANGUAGES.map((language) => textsFor(language).say('mail.support.replyLine'))
@@ -24,16 +24,16 @@ const INTRODUCTIONS = [
   /^\d{4}\s*年\s*\d{1,2}\s*月\s*\d{1,2}\s*日.{2,200}(?:[:：]|のメール[:：]|書きました[:：])$/is,
 ]
 /** How many lines an introduction can be broken into. */
-const MOST_LINES = 4
+const MAX_LINES = 4
 
 /** Characters of an introduction. */
-const MOST_INTRODUCTION = 600
+const MAX_INTRODUCTION = 600
 
 /** How an introduction ends. Most lines need no other look. */
 const ENDING = /[:：_-]$/
 
 /** Characters of a mail that are read. A message of a ticket has no more. */
-const MOST_READ = MOST_TEXT
+const MAX_READ = MAX_TEXT
 
 /** Header lines of a quoted mail, as Outlook writes them. */
 const FROM = /^\*?(from|von|de|da|van|od|от|差出人|发件人|寄件者)\s?[:：]\*?\s*(@|<|\S)/i
@@ -56,7 +56,7 @@ export function isForwarded({ subject = '', text }: { readonly subject?: string 
  * left, the whole text is kept.
  */
 export function withoutQuotedText(text: string): string {
-  const lines = text.slice(0, MOST_READ).replaceAll(/\r\n?/g, '\n').split('\n')
+  const lines = text.slice(0, MAX_READ).replaceAll(/\r\n?/g, '\n').split('\n')
   const below = belowQuote(lines)
   if (below !== undefined) return below
   const end = quoteStart(lines)
@@ -69,7 +69,7 @@ export function withoutQuotedText(text: string): string {
 function belowQuote(lines: readonly string[]): string | undefined {
   const first = lines.findIndex((line) => line.trim() !== '')
   const start = lines.findIndex((line) => isQuoted(line))
-  if (first === -1 || start === -1 || start - first > MOST_LINES) return undefined
+  if (first === -1 || start === -1 || start - first > MAX_LINES) return undefined
   if (start > first && !isIntroduction(lines, first)) return undefined
   let end = start
   while (end < lines.length && (isQuoted(lines[end]) || isGap(lines, end))) end += 1
@@ -104,7 +104,7 @@ function quoteStart(lines: readonly string[]): number {
 
 /** Where the introduction of the quote that contains a line begins. */
 function introducedAt(lines: readonly string[], index: number): number {
-  for (let start = Math.max(0, index - MOST_LINES - 2); start < index; start += 1) {
+  for (let start = Math.max(0, index - MAX_LINES - 2); start < index; start += 1) {
     if (isIntroduction(lines, start)) return start
   }
   return index
@@ -112,10 +112,10 @@ function introducedAt(lines: readonly string[], index: number): number {
 
 function isIntroduction(lines: readonly string[], index: number): boolean {
   let joined = ''
-  for (let count = 1; count <= MOST_LINES; count += 1) {
+  for (let count = 1; count <= MAX_LINES; count += 1) {
     const line = bare(lines[index + count - 1])
     joined += `${count === 1 ? '' : ' '}${line}`
-    if (line === '' || joined.length > MOST_INTRODUCTION) return false
+    if (line === '' || joined.length > MAX_INTRODUCTION) return false
     if (ENDING.test(line) && INTRODUCTIONS.some((pattern) => pattern.test(joined))) return true
   }
   return false

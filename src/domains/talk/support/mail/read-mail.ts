@@ -4,9 +4,9 @@ import { cleanText, cleanTexts } from '../../../../tools/clean-text.ts'
 import { mendMail } from './mend-mail.ts'
 
 /** HTML that is converted to text, in UTF-16 units. What is longer stays in the original. */
-const MOST_HTML = 200_000
+const MAX_HTML = 200_000
 /** How deep mails in mails are read. Deeper ones stay files. */
-const MOST_FORWARDED = 3
+const MAX_FORWARDED = 3
 
 export type ReceivedMail = Pick<
   ParsedMail,
@@ -34,7 +34,7 @@ export type ReceivedMail = Pick<
 export async function readMail(raw: Buffer, depth = 0): Promise<ReceivedMail> {
   // Loaded with the first mail: most servers never receive one.
   const { simpleParser } = await import('mailparser')
-  const options = { skipTextToHtml: true, skipImageLinks: true, maxHtmlLengthToParse: MOST_HTML }
+  const options = { skipTextToHtml: true, skipImageLinks: true, maxHtmlLengthToParse: MAX_HTML }
   const parsed = await simpleParser(await mendMail(raw), options)
   const { cc, from, headerLines, headers, inReplyTo, messageId, references, subject, to } = parsed
   const html = htmlWithoutText(parsed)
@@ -43,7 +43,7 @@ export async function readMail(raw: Buffer, depth = 0): Promise<ReceivedMail> {
   const attachments: ParsedMail['attachments'] = []
   const forwarded: string[] = []
   for (const file of parsed.attachments) {
-    if (file.contentType === 'message/rfc822' && depth < MOST_FORWARDED) {
+    if (file.contentType === 'message/rfc822' && depth < MAX_FORWARDED) {
       const inner = await readMail(file.content, depth + 1)
       forwarded.push(forwardedText(inner))
       attachments.push(...inner.attachments)
@@ -73,9 +73,9 @@ function forwardedText({ from, subject, text }: ReceivedMail): string {
 
 /** The text that HTML shows. Quotes begin with `>`, as in plain text, and links are followed by their address. */
 function textOf(html: string): string {
-  const text = convert(html.slice(0, MOST_HTML), {
+  const text = convert(html.slice(0, MAX_HTML), {
     wordwrap: false,
-    limits: { maxInputLength: MOST_HTML, maxDepth: 100 },
+    limits: { maxInputLength: MAX_HTML, maxDepth: 100 },
     // The whole input: a mail can have several documents, one after the other.
     baseElements: { selectors: [] },
     selectors: [

@@ -16,7 +16,7 @@ export const ENGINE_VERSION = '1'
 /** Shorter than what other providers take, so that a piece that is repeated costs less time. */
 const PIECE_SECONDS = 120
 /** A model that needs longer than this for one second of sound is too large for the machine. */
-const MOST_MS_PER_SECOND = 20_000
+const MAX_MS_PER_SECOND = 20_000
 /** The start of a model of whisper.cpp: a magic number, and the size of the vocabulary (`whisper_model_load`). */
 const MAGIC = 0x67676d6c
 /** Multilingual models have at least one more token. */
@@ -130,7 +130,7 @@ function run(task: EngineTask, { seconds }: SpeechPiece, signal: AbortSignal): P
       execArgv: [],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
-    const timer = setTimeout(() => stop(fault('it took too long')), Math.max(60, seconds) * MOST_MS_PER_SECOND)
+    const timer = setTimeout(() => stop(fault('it took too long')), Math.max(60, seconds) * MAX_MS_PER_SECOND)
     const onAbort = () => stop(signal.reason as Error)
     const stop = (error: Error) => {
       child.kill('SIGKILL')

@@ -4,7 +4,7 @@ import { OPEN_RULES } from '../../../../../fetch/target.ts'
 import { GatewayAway } from '../gateway.ts'
 
 const TIMEOUT_MS = 15_000
-const MOST_BYTES = 16_000_000
+const MAX_BYTES = 16_000_000
 /**
  * Calls that run at once. Litecoin Core 0.21 runs 4 and lets 16 wait (`rpcthreads`, `rpcworkqueue`), and answers others with
  * 503 “Work queue depth exceeded”.
@@ -61,7 +61,7 @@ export class Rpc {
   async #send(body: string): Promise<string> {
     const request = { method: 'POST', url: this.#url, headers: this.#headers, body }
     try {
-      const limits = { maxBytes: MOST_BYTES, timeoutMs: TIMEOUT_MS }
+      const limits = { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS }
       // The operator has configured the host.
       return (await this.#outgoing.send({ ...request, ...limits }, OPEN_RULES)).bytes.toString()
     } catch (error) {

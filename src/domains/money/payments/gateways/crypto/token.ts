@@ -23,7 +23,7 @@ const ABI = parseAbi([
 ])
 
 /** Blocks of one question for transfers. Servers refuse longer ranges. */
-const MOST_BLOCKS = 10_000n
+const MAX_BLOCKS = 10_000n
 
 /** A token of ERC-20. Each invoice has an address that is derived from an extended public key. */
 export class Token implements Chain {
@@ -102,8 +102,8 @@ export class Token implements Chain {
   async #transfers(to: `0x${string}`, from: bigint, tip: bigint) {
     const { contract: address } = this.#options
     const found = []
-    for (let fromBlock = from; fromBlock <= tip; fromBlock += MOST_BLOCKS) {
-      const last = fromBlock + MOST_BLOCKS - 1n
+    for (let fromBlock = from; fromBlock <= tip; fromBlock += MAX_BLOCKS) {
+      const last = fromBlock + MAX_BLOCKS - 1n
       const toBlock = last < tip ? last : tip
       const logs = await this.#client.getLogs({
         address,

@@ -4,7 +4,7 @@ import { OPEN_RULES } from '../../../../../fetch/target.ts'
 
 /** Longer than Stripe takes for a charge that a bank looks at. */
 const TIMEOUT_MS = 25_000
-const MOST_BYTES = 4_000_000
+const MAX_BYTES = 4_000_000
 
 /** Requests of the SDK through Crier's own client, with its bounds: one attempt, one timeout, a limited reply. */
 export class StripeHttp extends Stripe.HttpClient {
@@ -35,7 +35,7 @@ export class StripeHttp extends Stripe.HttpClient {
       url: `${protocol}://${host}:${port}${path}`,
       headers: textOf(headers),
       body: method === 'GET' || body === '' ? undefined : body,
-      maxBytes: MOST_BYTES,
+      maxBytes: MAX_BYTES,
       timeoutMs: this.#timeoutMs,
     }
     try {
