@@ -113,11 +113,21 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     ...NATIVE,
     projects: [
-      project('unit', ['src/**/*.test.ts', 'actors/**/*.test.ts', 'sandbox/**/*.test.ts', 'test/*.test.ts', 'test/support/**/*.test.ts'], {
-        ...COMPUTING,
-        ...IN_ONE_PROCESS,
-        exclude: [...EXCLUDED, ...ALONE],
-      }),
+      project(
+        'unit',
+        [
+          'src/**/*.test.ts',
+          'actors/**/*.test.ts',
+          'sandbox/**/*.test.ts',
+          'test/*.test.ts',
+          'test/support/**/*.test.ts',
+        ],
+        {
+          ...COMPUTING,
+          ...IN_ONE_PROCESS,
+          exclude: [...EXCLUDED, ...ALONE],
+        },
+      ),
       project('alone', ALONE, { ...COMPUTING, ...BY_VITE }),
       project('api', ['test/api/**/*.test.ts'], { ...COMPUTING, ...IN_ONE_PROCESS }),
       project('faults', ['test/faults/**/*.test.ts'], { ...WAITING, ...SECOND_CHANCE, testTimeout: 300_000 }),
