@@ -11,9 +11,10 @@ import { World } from '../support/world.ts'
 
 const LIMIT = 2
 const operations = walk(api)
-const paged = operations.filter(
-  (op) => 'cursor' in ((op.query as { properties?: object } | undefined)?.properties ?? {}),
-)
+const paged = operations
+  .filter((op) => 'cursor' in ((op.query as { properties?: object } | undefined)?.properties ?? {}))
+  // Its entries are times and not resources. Its own test turns the pages.
+  .filter(({ name }) => name !== 'getCalendar')
 let app: App
 let world: World
 
