@@ -76,12 +76,15 @@ export const Wallet = named(
   }),
 )
 
+/** The largest amount that a person can enter. Thousands of them add up to less than 2^53, so balances stay exact. */
+export const MAX_AMOUNT = 1_000_000_000_000
+
 export const NewCorrection = Input({
   userId: Id,
   accountKind: OneOf(WALLET_ACCOUNTS),
   amount: Type.Integer({
-    minimum: -1_000_000_000_000,
-    maximum: 1_000_000_000_000,
+    minimum: -MAX_AMOUNT,
+    maximum: MAX_AMOUNT,
     description: 'Minor units, or credits. Negative to take away. Not 0.',
   }),
   currency: Type.Optional(Type.String({ ...Currency, maxLength: 3, description: 'ISO 4217. For the wallet only.' })),

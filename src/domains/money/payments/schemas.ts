@@ -15,6 +15,7 @@ import {
 } from '../../../core/schema.ts'
 import { Several } from '../../../core/several.ts'
 import { PLAN_NAMES } from '../../identity/users/index.ts'
+import { MAX_AMOUNT } from '../ledger/index.ts'
 import { PURPOSES } from './purposes.ts'
 import { PaymentStatus } from './states.ts'
 
@@ -194,14 +195,14 @@ export const TransactionQuery = Input({
 const Reason = Text(3, 500, { description: 'Why. It is kept' })
 export const RefundInput = Input({
   amount: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Everything that is left when absent' }),
+    Type.Integer({ minimum: 1, maximum: MAX_AMOUNT, description: 'Everything that is left when absent' }),
   ),
   reason: Reason,
 })
 export const BookingInput = Input({
   receivedAmount: Type.Integer({
     minimum: 1,
-    maximum: Number.MAX_SAFE_INTEGER,
+    maximum: MAX_AMOUNT,
     description: 'What has arrived at the bank, in minor units',
   }),
   reason: Reason,
